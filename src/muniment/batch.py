@@ -1,0 +1,288 @@
+"""Inscribing many sessions on all cores.
+
+Workers read, parse and write the files of one session at a time; this process alone writes the index, from
+the rows they send. The pipes block when it falls behind, which bounds memory. Files are synced once per batch,
+then the index commits: what it says is in the store survives a power cut.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from msgspec import Struct, structs
+
+from muniment import inscribe as one
+from muniment import sources
+from muniment.errors import MunimentError
+from muniment.inscribe import Begin, Done, Outcome, Rows, Task
+from muniment.sources.base import Found
+from muniment.store import index, listings
+from muniment.store.index import Index
+from muniment.store.layout import Layout
+
+WORKERS = 2
+SMALL_BYTES = 8 << 20
+"""Less than this is inscribed without workers: starting them would cost more."""
+COMMIT_BYTES = 256 << 20
+
+Report = Callable[[Outcome], None]
+
+
+class Plan(Struct, frozen=True):
+    """What there is to do."""
+
+    tasks: tuple[Task, ...]
+    unchanged: int
+
+    @property
+    def bytes(self) -> int:
+        return sum(f.size for task in self.tasks for f in task.found.files)
+
+
+def plan(layout: Layout, found: Iterable[Found]) -> Plan:
+    """Compare what was found with what is known; reads no session."""
+    if not index.exists(layout):
+        return _plan(list(found), {}, {}, lambda _: {})
+    with Index(layout) as known:
+        return _plan(list(found), known.seen(), known.agents(), lambda s: _progress(known, s))
+
+
+def _progress(known: Index, session_id: str) -> dict[str, dict[str, bytes]]:
+    rows = known.rows("SELECT DISTINCT version FROM progress WHERE session_id = ?", session_id)
+    return {version: known.progress(session_id, version) for (version,) in rows}
+
+
+def _plan(
+    found: list[Found],
+    seen: dict[str, tuple[str, str, str]],
+    agents: dict[str, str],
+    progress: Callable[[str], dict[str, dict[str, bytes]]],
+) -> Plan:
+    tasks: list[Task] = []
+    unchanged = 0
+    for session in found:
+        if not session.files:
+            continue
+        signature = one.signature(session)
+        if seen.get(one.key_path(session), ("", "", ""))[2] == signature:
+            unchanged += 1
+            continue
+        agent_id = agents.get(session.session_id) or sources.named(session.source).family
+        tasks.append(Task(session, agent_id, signature, progress(session.session_id)))
+    return Plan(tuple(tasks), unchanged)
+
+
+def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] = lambda: None) -> None:
+    """Inscribe everything that is planned, reporting each session as it is done."""
+    if not todo.tasks:
+        return
+    with index.lock(layout, waiting):
+        left = [task.found for task in todo.tasks]
+        while left:
+            wave, left = _first_of_each(left)
+            now = plan(layout, wave)
+            with _workers(layout, now) as pool, Index(layout, write=True) as target:
+                _Writer(layout, target, report).run(pool, now.tasks)
+
+
+def _first_of_each(found: list[Found]) -> tuple[list[Found], list[Found]]:
+    """Copies of one session are inscribed one after the other: each must know what the former left."""
+    first: dict[str, Found] = {}
+    later: list[Found] = []
+    for session in found:
+        if session.session_id in first:
+            later.append(session)
+        else:
+            first[session.session_id] = session
+    return list(first.values()), later
+
+
+# -- the process that writes the index
+
+
+class _Writer:
+    """Takes rows from the workers and puts them into the index."""
+
+    def __init__(self, layout: Layout, target: Index, report: Report) -> None:
+        self.layout = layout
+        self.target = target
+        self.report = report
+        self.begun: dict[int, tuple[int, Begin]] = {}
+        self.uncommitted = 0
+
+    def run(self, pool: list[_Worker], tasks: Iterable[Task]) -> None:
+        """Keep every worker busy until nothing is left. An interruption commits what is whole."""
+        self.target.begin()
+        try:
+            for worker, message in _conversation(pool, tasks):
+                self.take(worker, message)
+        finally:
+            if sys.exc_info()[0] in (None, KeyboardInterrupt):
+                listings.write_archive_listings(self.layout, self.target)
+                self.target.commit()
+            else:
+                self.target.rollback()
+
+    def take(self, worker: int, message: Any) -> None:
+        match message:
+            case Begin():
+                self._begin(worker, message)
+            case Rows():
+                self._rows(worker, message)
+            case Done():
+                self._done(message)
+            case Outcome():
+                self.report(message)
+            case _:
+                raise AssertionError(f"unexpected message {message!r}")
+
+    def _begin(self, worker: int, message: Begin) -> None:
+        key = self.target.session_key(message.session_id, message.agent_id, message.source)
+        self.begun[worker] = (key, message)
+        if message.indexed:
+            self.target.clear_from(key, message.session_id, message.sidechain, message.round, message.offset)
+
+    def _rows(self, worker: int, message: Rows) -> None:
+        key, _ = self.begun[worker]
+        self.target.put_rounds(message.rounds)
+        self.target.put_branches(key, message.branches)
+        self.target.put_texts(key, message.texts)
+        self.target.put_usage(key, message.usage)
+
+    def _done(self, message: Done) -> None:
+        row = message.row
+        key = self.target.session_key(row.session_id, row.agent_id, row.facts.source)
+        if message.moved:
+            self.target.put_version(key, *message.moved)
+        if message.version:
+            self.target.put_version(key, message.version, message.source_path, row.facts)
+        else:
+            self.target.put_session(key, row)
+        self.target.put_state(message.source_path, row.session_id, message.version, message.signature, message.progress)
+        self.uncommitted += row.source_bytes
+        if self.uncommitted > COMMIT_BYTES:
+            self.target.commit()
+            self.target.begin()
+            self.uncommitted = 0
+
+
+# -- the processes that read
+
+
+class _Worker:
+    """A process that inscribes the sessions it is sent; without a process, this one does."""
+
+    def __init__(self, number: int, connection: Connection | None, process: Any = None) -> None:
+        self.number = number
+        self.connection = connection
+        self.process = process
+        self.task: Task | None = None
+
+
+@contextlib.contextmanager
+def _workers(layout: Layout, todo: Plan) -> Iterator[list[_Worker]]:
+    """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
+    if todo.bytes < SMALL_BYTES or len(todo.tasks) < 2:
+        yield [_Worker(0, None, layout)]
+        return
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    pool: list[_Worker] = []
+    for number in range(min(WORKERS, os.cpu_count() or 1)):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(layout, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        pool.append(_Worker(number, ours, process))
+    try:
+        yield pool
+    finally:
+        for worker in pool:
+            if worker.connection:
+                worker.connection.close()
+            worker.process.terminate()
+            worker.process.join()
+
+
+def _conversation(pool: list[_Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+    """Everything the workers say, large sessions first so that none is left alone at the end."""
+    waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
+    if pool[0].connection is None:
+        yield from _alone(pool[0].process, reversed(waiting))
+        return
+    busy = {worker.connection: worker for worker in pool if _send(worker, waiting)}
+    while busy:
+        for connection in wait(list(busy)):
+            worker = busy[connection]  # pyright: ignore[reportArgumentType]
+            message = _receive(worker)
+            yield worker.number, message
+            if isinstance(message, Outcome) and not (worker.process.is_alive() and _send(worker, waiting)):
+                del busy[connection]  # pyright: ignore[reportArgumentType]
+    if waiting:
+        yield from _alone(pool[0].process and _layout_of(pool), reversed(waiting))
+
+
+def _layout_of(pool: list[_Worker]) -> Layout:
+    """All workers died: this process goes on with what is left."""
+    return pool[0].process._args[0]
+
+
+def _send(worker: _Worker, waiting: list[Task]) -> bool:
+    if not waiting or worker.connection is None:
+        return False
+    worker.task = waiting.pop()
+    worker.connection.send(worker.task)
+    return True
+
+
+def _receive(worker: _Worker) -> Any:
+    assert worker.connection and worker.task
+    try:
+        return worker.connection.recv()
+    except (EOFError, ConnectionResetError):
+        return _failed(worker.task, "the worker process died; run again")
+
+
+def _alone(layout: Layout, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+    """The same conversation without a second process; the rows of one session at a time wait in memory."""
+    for task in tasks:
+        said: list[Any] = []
+        outcome = _inscribe(layout, task, said.append)
+        for message in [*said, outcome]:
+            yield 0, message
+
+
+def _serve(layout: Layout, connection: Connection) -> None:
+    """A worker: inscribe what is sent until the other side hangs up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            task = connection.recv()
+            connection.send(_inscribe(layout, task, connection.send))
+
+
+def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
+    """One session; what goes wrong with it is its outcome, and the others go on."""
+    try:
+        return one.inscribe(layout, task, sink)
+    except MunimentError as error:
+        return _failed(task, error.message)
+    except OSError as error:
+        return _failed(task, f"{error.strerror or error}: {error.filename or one.key_path(task.found)}")
+    except (BrokenPipeError, EOFError):
+        raise
+    except Exception:
+        return _failed(task, "a bug in muniment:\n" + traceback.format_exc())
+
+
+def _failed(task: Task, note: str) -> Outcome:
+    outcome = Outcome(task.found.session_id, one.key_path(task.found), "failed", note=note)
+    return structs.replace(outcome)

@@ -1,0 +1,126 @@
+"""Durable file work: private modes, atomic replacement, one sync per batch, walking without following links.
+
+Every file of the store is written beside its target and renamed over it, so a reader sees the old file or the
+new one and a killed writer leaves only a temporary file that the next writer of that name replaces.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from muniment.errors import NotFound, StoreError
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+CHUNK_BYTES = 1 << 20
+_TEMPORARY = ".part"
+
+
+def make_folder(path: Path) -> None:
+    """The folder exists afterwards, with all above it, readable by its owner only."""
+    try:
+        os.mkdir(path, FOLDER_MODE)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_folder(path.parent)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, FOLDER_MODE)
+
+
+def temporary_beside(path: Path) -> Path:
+    """The name under which a new version of `path` grows; one per process, so two writers never mix."""
+    return path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
+
+
+def write_atomic(path: Path, pieces: Iterable[bytes]) -> None:
+    """Replace `path` by these bytes, whole or not at all. Durable after the next `sync`."""
+    temporary = temporary_beside(path)
+    try:
+        with open_new(temporary) as out:
+            out.writelines(pieces)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_if_changed(path: Path, data: bytes) -> bool:
+    """Replace `path` only if its bytes differ; tells whether it did."""
+    try:
+        if path.read_bytes() == data:
+            return False
+    except FileNotFoundError:
+        make_folder(path.parent)
+    write_atomic(path, [data])
+    return True
+
+
+def open_new(path: Path):
+    """A new private file for writing; a left-over of the same name is replaced, a link never followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(path, flags, FILE_MODE), "wb", buffering=CHUNK_BYTES)
+
+
+def open_regular(path: Path):
+    """Open for reading, refusing links, pipes and devices, never blocking on one."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        raise NotFound(f"{path}: no such file") from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise StoreError(f"{path}: is a link", "links are not followed; name the file itself") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path}: not a regular file")
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file from `start` to `end`, in pieces; stops at `end` even while the file grows."""
+    with open_regular(path) as file:
+        file.seek(start)
+        left = (end - start) if end is not None else sys.maxsize
+        while left > 0 and (piece := file.read(min(CHUNK_BYTES, left))):
+            left -= len(piece)
+            yield piece
+
+
+def sync(folder: Path) -> None:
+    """Everything written to the file system of `folder` so far survives a power cut when this returns."""
+    libc_syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None
+    if libc_syncfs is None:
+        os.sync()
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if libc_syncfs(descriptor) != 0:
+            raise StoreError(f"{folder}: the disk refused to sync", "is it full or failing?")
+    finally:
+        os.close(descriptor)
+
+
+def walk(root: Path) -> Iterator[os.DirEntry[str]]:
+    """Every regular file below `root` in a stable order; links are not followed, unreadable folders skipped."""
+    try:
+        with os.scandir(root) as entries:
+            found = sorted(entries, key=lambda e: e.name)
+    except (PermissionError, FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        if entry.is_symlink():
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from walk(Path(entry.path))
+        elif entry.is_file(follow_symlinks=False):
+            yield entry

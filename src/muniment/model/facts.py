@@ -1,0 +1,131 @@
+"""Facts: what is known of a session as a whole, folded over its rounds.
+
+`facts.after(round)` is the only way facts change, so the facts of a session are a pure function of its rounds
+and an append can go on from the facts at the start of the open round.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from msgspec import Struct, structs
+
+from muniment.model.blocks import Event, Text, Tool
+from muniment.model.rounds import Message, Round
+
+TITLE_RANK = {"summary": 1, "ai": 2, "user": 3}
+"""Who gave a title: a person outranks the agent, the agent outranks an old summary line."""
+
+
+class Link(Struct, frozen=True, omit_defaults=True):
+    """This session continues, copies or belongs to another."""
+
+    kind: str
+    session: str
+    record: str | None = None
+
+
+class Facts(Struct, frozen=True, omit_defaults=True):
+    """What is known of a session as a whole."""
+
+    session_id: str
+    source: str
+    """Name of the source format."""
+    native_id: str | None = None
+    """The agent's own id, where it is not the session id."""
+    sidechain: str | None = None
+    """Set on a subagent's own session: its id inside the parent session."""
+    rounds: int = 0
+    prompts: int = 0
+    messages: int = 0
+    tool_calls: int = 0
+    tokens: int = 0
+    problems: int = 0
+    started: str | None = None
+    ended: str | None = None
+    title: str | None = None
+    title_by: str = ""
+    first_prompt: str | None = None
+    agent_name: str | None = None
+    """A name given by /rename or its like, as the source recorded it."""
+    model: str | None = None
+    """The model of the latest answer."""
+    cwd: str | None = None
+    first_cwd: str | None = None
+    branch: str | None = None
+    client: str | None = None
+    origin: str | None = None
+    """Id of the first record; sessions that share it are copies or forks of one another."""
+    links: tuple[Link, ...] = ()
+
+    def after(self, round_: Round) -> Facts:
+        """The facts once this round is known too."""
+        changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
+        changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
+        changed["messages"] = self.messages + len(round_.messages)
+        tools = sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name)
+        changed["tool_calls"] = self.tool_calls + tools
+        changed["problems"] = self.problems + sum(1 for _ in round_.problems(""))
+        changed.update(_span(self, round_.messages))
+        changed.update(_settings(self, round_.messages))
+        facts = structs.replace(self, **changed)
+        for block in round_.blocks():
+            if isinstance(block, Event) and block.detail is not None:
+                facts = _heard(facts, block)
+        return _first(facts, round_)
+
+    @property
+    def display_title(self) -> str:
+        """The best one-line name of the session."""
+        return self.title or self.first_prompt or "(no prompt)"
+
+
+def _span(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
+    """First and last time; real files run backwards, so these are the extremes of what was written."""
+    times = [m.at for m in messages if m.at]
+    if not times:
+        return {}
+    first, last = min(times), max(times)
+    return {
+        "started": min(facts.started or first, first),
+        "ended": max(facts.ended or last, last),
+    }
+
+
+def _settings(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    for message in messages:
+        for name in ("cwd", "branch", "client"):
+            if value := getattr(message, name):
+                changed[name] = value
+        if message.model and not message.model.startswith("<"):
+            changed["model"] = message.model
+    if facts.first_cwd is None and "cwd" in changed:
+        changed["first_cwd"] = next(m.cwd for m in messages if m.cwd)
+    return changed
+
+
+def _heard(facts: Facts, event: Event) -> Facts:
+    """What an event says about the whole session."""
+    if event.kind == "title" and isinstance(event.detail, dict):
+        detail = cast("dict[str, str]", event.detail)
+        by = detail.get("by", "")
+        if detail.get("title") and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
+            return structs.replace(facts, title=detail["title"], title_by=by)
+    elif event.kind == "agent-name" and isinstance(event.detail, str):
+        return structs.replace(facts, agent_name=event.detail)
+    elif event.kind == "link" and isinstance(event.detail, dict):
+        link = Link(**cast("dict[str, str]", event.detail))
+        if link not in facts.links:
+            return structs.replace(facts, links=(*facts.links, link))
+    return facts
+
+
+def _first(facts: Facts, round_: Round) -> Facts:
+    if facts.origin is None:
+        first = min((b.ref for b in round_.blocks() if b.ref.id), key=lambda r: r.offset, default=None)
+        facts = structs.replace(facts, origin=first.id if first else None)
+    if facts.first_prompt is None and (prompt := round_.prompt):
+        words = " ".join(" ".join(b.text for b in prompt.blocks if isinstance(b, Text)).split())
+        facts = structs.replace(facts, first_prompt=words[:200] or None)
+    return facts

@@ -1,0 +1,73 @@
+"""The sources: one module per agent format, found because it lies in this folder.
+
+A module that defines `SOURCE` is a source. Installed packages add theirs by the entry point `muniment.sources`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from muniment import files
+from muniment.errors import NotFound, UnknownFormat
+from muniment.sources.base import Found, Source, head_of
+
+
+@cache
+def all_sources() -> tuple[Source, ...]:
+    """Every source there is, in the order of their names."""
+    found: list[Source] = []
+    for module in pkgutil.iter_modules(__path__):
+        loaded = importlib.import_module(f"{__name__}.{module.name}")
+        if source := getattr(loaded, "SOURCE", None):
+            found.append(source)
+    found += [point.load() for point in entry_points(group="muniment.sources")]
+    return tuple(sorted(found, key=lambda s: s.name))
+
+
+def named(name: str) -> Source:
+    """The source with this name."""
+    for source in all_sources():
+        if source.name == name:
+            return source
+    names = ", ".join(s.name for s in all_sources())
+    raise NotFound(f"no source is called {name!r}", f"known sources: {names}")
+
+
+def find_everywhere(env: Mapping[str, str]) -> Iterator[Found]:
+    """Every session in the places where the agents of this machine keep them."""
+    for source in all_sources():
+        homes = source.homes(env)
+        for home in homes:
+            yield from source.gather(source.candidates(home), home, homes)
+
+
+def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
+    """The sessions in a file or below a folder, told by their content."""
+    path = path.absolute()
+    if not path.exists():
+        raise NotFound(f"{path}: no such file or folder")
+    root = path if path.is_dir() else path.parent
+    paths = [Path(entry.path) for entry in files.walk(path)] if path.is_dir() else [path]
+    mine: dict[str, list[Path]] = {}
+    for file in paths:
+        if source := recognise(file):
+            mine.setdefault(source.name, []).append(file)
+    if not mine and not path.is_dir():
+        names = ", ".join(s.title for s in all_sources())
+        raise UnknownFormat(f"{path}: no session of a known format", f"known formats: {names}")
+    for source in all_sources():
+        yield from source.gather(mine.get(source.name, ()), root, source.homes(env))
+
+
+def recognise(path: Path) -> Source | None:
+    """The source that a file belongs to, if any."""
+    try:
+        head = head_of(path)
+    except OSError:
+        return None
+    return next((s for s in all_sources() if head and s.matches(path, head)), None)

@@ -1,0 +1,189 @@
+"""The door: what a source of sessions must offer, and the values that pass through it.
+
+A source knows where an agent keeps its files, which files make up one session, and how to turn records into
+rounds. It never writes to the store and never changes the agent's files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from muniment import files
+from muniment.model import Facts, Loss, Round
+
+HEAD_BYTES = 1 << 16
+MAX_LINE_BYTES = 64 << 20
+"""A longer line is kept in the evidence and not parsed."""
+
+NAMESPACE = uuid.UUID("6d0f5f5e-64a8-5a52-9b4e-6d756e696d65")
+"""Of session ids made from native ids that are no UUIDs."""
+
+MediaBytes = Callable[[str], bytes]
+"""The bytes of a media file by its name."""
+
+FileRole = Literal["main", "sidechain", "side", "history", "old"]
+
+
+class Record(Struct, frozen=True, gc=False):
+    """One line of a source file."""
+
+    offset: int
+    raw: bytes
+    length: int
+    torn: bool = False
+    """The file ends inside this line: it is not yet there."""
+
+
+class SourceFile(Struct, frozen=True):
+    """One file of a session, as found on disk."""
+
+    path: str
+    """Absolute."""
+    name: str
+    """Path below the agent's home or the folder that was given; what a restore puts it at."""
+    role: FileRole
+    size: int
+    mtime_ns: int
+    inode: int = 0
+    id: str | None = None
+    """Of a sidechain: its own id."""
+    text: bytes | None = None
+    """Of a history: the lines that belong to the session. Other files are read from disk."""
+
+
+class Found(Struct, frozen=True):
+    """All files of one session."""
+
+    source: str
+    session_id: str
+    root: str
+    """Folder that the names are relative to."""
+    home: bool
+    """Whether that folder is the agent's own home, so that a restore may follow a moved home."""
+    files: tuple[SourceFile, ...]
+    native_id: str | None = None
+
+    @property
+    def main(self) -> SourceFile | None:
+        return next((f for f in self.files if f.role == "main"), None)
+
+
+class Move(Struct, frozen=True):
+    """What changes when a session is written for another place."""
+
+    session_id: str | None = None
+    """A new identity: a fork."""
+    cwd: str | None = None
+    """A new working folder."""
+
+
+class Source:
+    """One agent's format. Subclasses set the names and fill in the methods; `write` is optional."""
+
+    name: str
+    title: str
+    family: str
+    """Bucket of sessions without a registered role."""
+    retention_days: int | None = None
+    """After how many days without change the agent deletes a session."""
+    resume_command: str = ""
+    """How a person resumes a session, with `{id}` in place of its id."""
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        """The folders in which this agent keeps its data on this machine."""
+        raise NotImplementedError
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        """The files below the agent's home that belong to sessions; no need to look inside them."""
+        raise NotImplementedError
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        """Whether a file with this name and beginning belongs to a session of this source."""
+        raise NotImplementedError
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        """The sessions that these files make up, each with all side files that lie beside them."""
+        raise NotImplementedError
+
+    def packed(self, name: str) -> bool:
+        """Whether a file with this name is compressed, so that its records are not its bytes."""
+        return False
+
+    def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        """The records' bytes of a file: the pieces themselves, unless the agent compresses its files."""
+        return pieces
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        """The rounds of these records; `facts` are those before the first of them."""
+        raise NotImplementedError
+
+    def write(
+        self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
+    ) -> Iterator[bytes]:
+        """The session as lines of this agent's file; what cannot be carried is added to `losses` on the way.
+
+        Sources that cannot be written leave this as it is."""
+        raise NotImplementedError
+
+    def place(self, facts: Facts, move: Move) -> str:
+        """Where a written session belongs below the agent's home, so that the agent finds it."""
+        raise NotImplementedError
+
+    @property
+    def writable(self) -> bool:
+        return type(self).write is not Source.write
+
+
+def session_id_of(source: str, native_id: str) -> str:
+    """The canonical identity: the native id if it is a UUID, else one made from it."""
+    try:
+        return str(uuid.UUID(native_id))
+    except ValueError:
+        return str(uuid.uuid5(NAMESPACE, f"{source}:{native_id}"))
+
+
+def source_file(path: Path, root: Path, role: FileRole, id_: str | None = None) -> SourceFile | None:
+    """A file as found, or None if it is gone, a link, or no regular file."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    name = path.relative_to(root).as_posix()
+    return SourceFile(str(path), name, role, status.st_size, status.st_mtime_ns, status.st_ino, id_)
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file, enough to tell its format."""
+    with files.open_regular(path) as file:
+        return file.read(HEAD_BYTES) or b""
+
+
+def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
+    """Split a byte stream at newlines. Memory stays bounded by the longest line that is parsed."""
+    rest = b""
+    skipped = 0
+    for piece in pieces:
+        lines = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            if skipped:
+                yield Record(offset, b"", skipped + len(line))
+                offset += skipped + len(line) + 1
+                skipped = 0
+                continue
+            yield Record(offset, line, len(line))
+            offset += len(line) + 1
+        if len(rest) + skipped > MAX_LINE_BYTES:
+            skipped += len(rest)
+            rest = b""
+    if rest or skipped:
+        yield Record(offset, b"" if skipped else rest, skipped + len(rest), torn=True)

@@ -1,0 +1,138 @@
+"""Building rounds record by record: the part that all sources share.
+
+A draft round collects messages; blocks that come before any message wait for the first one. A tool result
+finds its call by id inside the round. Nothing here knows a format.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import Any
+
+from msgspec import structs
+
+from muniment.model import Block, Event, Media, Message, Ref, Round, Tool, Unknown, Usage
+
+EXTENSIONS = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "image/svg+xml": "svg",
+    "application/pdf": "pdf",
+    "text/plain": "txt",
+    "audio/wav": "wav",
+    "audio/mpeg": "mp3",
+}
+
+
+class Draft:
+    """A message that may still grow."""
+
+    __slots__ = ("blocks", "fields", "parts", "raw", "role")
+
+    def __init__(self, role: str, fields: dict[str, Any]) -> None:
+        self.role = role
+        self.fields = fields
+        self.blocks: list[Block] = []
+        self.raw: dict[str, Any] | None = None
+        self.parts: dict[str, Any] = {}
+
+    def frozen(self) -> Message:
+        raw = self.raw
+        if raw is not None and self.parts:
+            raw = {**raw, "parts": self.parts}
+        return Message(role=self.role, blocks=tuple(self.blocks), raw=raw, **self.fields)  # pyright: ignore[reportArgumentType]
+
+
+class RoundBuilder:
+    """One round being read."""
+
+    def __init__(self, number: int, offset: int, prompted: bool = False, parent: str | None = None) -> None:
+        self.number = number
+        self.offset = offset
+        self.prompted = prompted
+        self.parent = parent
+        self.drafts: list[Draft] = []
+        self.by_id: dict[tuple[str, str | None], Draft] = {}
+        self.waiting: list[Block] = []
+        self.calls: dict[str, tuple[Draft, int]] = {}
+        self.ids: set[str] = set()
+        self.media: dict[str, bytes] = {}
+
+    def message(self, role: str, **fields: Any) -> Draft:
+        """Begin a message; what waited for one becomes its first blocks."""
+        draft = Draft(role, fields)
+        if self.waiting and not fields.get("sidechain"):
+            draft.blocks, self.waiting = self.waiting, []
+        self.drafts.append(draft)
+        return draft
+
+    def answer(self, key: str, sidechain: str | None, **fields: Any) -> Draft:
+        """The assistant message with this id, begun if it is new."""
+        draft = self.by_id.get((key, sidechain))
+        if draft is None:
+            draft = self.message("assistant", sidechain=sidechain, **fields)
+            self.by_id[key, sidechain] = draft
+        return draft
+
+    def add(self, block: Block) -> None:
+        """Put a block where the conversation stands."""
+        if self.drafts:
+            self.drafts[-1].blocks.append(block)
+        else:
+            self.waiting.append(block)
+
+    def call(self, draft: Draft, tool: Tool) -> None:
+        """A tool call; its result will find it by id."""
+        self.calls[tool.id] = (draft, len(draft.blocks))
+        draft.blocks.append(tool)
+
+    def result(self, tool_id: str, **fields: Any) -> None:
+        """Join a result to its call; without one in this round, or with one answered already, it stands alone."""
+        draft, position = self.calls.get(tool_id, (None, 0))
+        call = draft.blocks[position] if draft else None
+        if draft and isinstance(call, Tool) and call.output is None:
+            draft.blocks[position] = structs.replace(call, **fields)
+        else:
+            self.add(Tool(id=tool_id, ref=fields["result"], **fields))
+
+    def add_media(self, data: str, media_type: str, ref: Ref) -> Media | Unknown:
+        """An image or document given as base64; kept as it came if decoding would not be exact."""
+        try:
+            content = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            content = b""
+        if not content or base64.b64encode(content).decode("ascii") != data:
+            return Unknown(kind="media", value={"media_type": media_type, "data": data}, ref=ref)
+        name = f"{hashlib.sha256(content).hexdigest()}.{EXTENSIONS.get(media_type, 'bin')}"
+        self.media[name] = content
+        return Media(name=name, media_type=media_type, ref=ref)
+
+    def close(self) -> Round:
+        """The round as it stands."""
+        if self.waiting:
+            at = next((b.ref.at for b in self.waiting if b.ref.at), None)
+            self.message("assistant", at=at)
+        return Round(
+            number=self.number,
+            messages=tuple(draft.frozen() for draft in self.drafts),
+            prompted=self.prompted,
+            parent=self.parent,
+            offset=self.offset,
+            media=self.media,
+        )
+
+
+def quiet(kind: str, ref: Ref, detail: Any = None) -> Event:
+    """An event that is counted in the document and not shown."""
+    return Event(kind=kind, detail=detail, ref=ref)
+
+
+def add_usage(draft: Draft, usage: Usage) -> None:
+    """Usage of a message; later parts of the same message report the larger, final figures."""
+    known = draft.fields.get("usage")
+    if known is None or usage.total >= known.total:
+        draft.fields["usage"] = usage

@@ -1,0 +1,170 @@
+"""Where Claude Code keeps a session, and which files make it up.
+
+<home>/projects/<slug>/<uuid>.jsonl                      the transcript
+<home>/projects/<slug>/<uuid>/subagents/agent-<id>.jsonl subagents since 2.0.7x, with agent-<id>.meta.json
+<home>/projects/<slug>/<uuid>/tool-results/…             overflow of large outputs, and other side files
+<home>/projects/<slug>/agent-<id>.jsonl                  subagents before that; `sessionId` names the parent
+<home>/file-history/<uuid>/…   <home>/tasks/<uuid>/…     file backups, task lists
+<home>/history.jsonl                                     one line per prompt of any session
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, session_id_of, source_file
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+SIDE_FOLDERS = ("file-history", "tasks")
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
+_TYPES = re.compile(
+    rb'"type"\s*:\s*"(user|assistant|system|summary|progress|attachment|queue-operation|custom-title|ai-title|'
+    rb'file-history-snapshot|last-prompt|mode|permission-mode|agent-name)"'
+)
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`$CLAUDE_CONFIG_DIR` (several, separated by commas) else `~/.claude`."""
+    if given := env.get("CLAUDE_CONFIG_DIR"):
+        return [Path(part.strip()).expanduser() for part in given.split(",") if part.strip()]
+    return [Path(env.get("HOME") or Path.home()) / ".claude"]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Transcripts and subagent files below a home."""
+    for entry in files.walk(home / "projects"):
+        if entry.name.endswith(".jsonl") and (UUID.fullmatch(entry.name[:-6]) or entry.name.startswith("agent-")):
+            yield Path(entry.path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Claude's own record types together with its own field names, in any of the first lines."""
+    if not head.lstrip()[:1] == b"{" or not _TYPES.search(head):
+        return False
+    return any(_is_record(line) for line in head.split(b"\n")[:50])
+
+
+def _is_record(line: bytes) -> bool:
+    """A whole line by its fields; one cut off by the end of the head by its first ones."""
+    if b'"type"' not in line and b'"parentUuid"' not in line:
+        return False
+    try:
+        value = codec.loads(line)
+    except ValueError:
+        return b'"parentUuid"' in line and b'"isSidechain"' in line
+    if not isinstance(value, dict):
+        return False
+    known = {"sessionId", "leafUuid", "snapshot"} & set(value)  # pyright: ignore[reportUnknownArgumentType]
+    return bool(value.get("type")) and (bool(known) or "parentUuid" in value)  # pyright: ignore[reportUnknownMemberType]
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One `Found` per transcript; subagent files without a transcript make one of their own."""
+    mains: list[tuple[Path, str]] = []
+    agents: dict[tuple[Path, str], list[Path]] = {}
+    for path in paths:
+        if path.name.startswith("agent-") and path.suffix == ".jsonl":
+            agents.setdefault(_parent_of(path), []).append(path)
+        else:
+            mains.append((path, _native_id(path)))
+    for path, native_id in mains:
+        beside = agents.pop((path.parent, native_id), [])
+        yield _found(path, path.parent, native_id, beside, root, known_homes)
+    for (folder, native_id), beside in agents.items():
+        yield _found(None, folder, native_id, beside, root, known_homes)
+
+
+def _parent_of(path: Path) -> tuple[Path, str]:
+    """Project folder and session id of a subagent file, by its place if that tells, else by its content."""
+    for folder in path.parents:
+        if UUID.fullmatch(folder.name):
+            return folder.parent, folder.name
+    match = _SESSION.search(head_of(path))
+    return path.parent, match[1].decode("utf-8", "replace") if match else path.stem
+
+
+def _native_id(path: Path) -> str:
+    """The file's name if it is a session id, else the first id inside, else one made of its first line."""
+    if UUID.fullmatch(path.stem):
+        return path.stem
+    head = head_of(path)
+    if match := _SESSION.search(head):
+        return match[1].decode("utf-8", "replace")
+    return head.split(b"\n", 1)[0][:HEAD_BYTES].decode("utf-8", "replace")
+
+
+def _found(
+    main: Path | None, folder: Path, native_id: str, agents: list[Path], root: Path, known_homes: Sequence[Path]
+) -> Found:
+    base = folder.parent.parent if folder.parent.name == "projects" else None
+    top = base or root
+    found = [source_file(main, top, "main")] if main else []
+    session_folder = folder / native_id if UUID.fullmatch(native_id) else None
+    own_name = main is None or main.stem == native_id
+    if session_folder and own_name:
+        found += [_side_file(Path(e.path), top) for e in files.walk(session_folder)]
+    found += [
+        source_file(path, top, "sidechain", path.stem[6:]) for path in agents if session_folder not in path.parents
+    ]
+    if base and session_folder and own_name:
+        found += _home_files(base, native_id)
+    session_id = session_id_of("claude-code", native_id)
+    present = tuple(sorted((f for f in found if f), key=lambda f: (f.role != "main", f.name)))
+    native = None if session_id == native_id else native_id
+    return Found("claude-code", session_id, str(top), base in known_homes, present, native)
+
+
+def _side_file(path: Path, top: Path) -> SourceFile | None:
+    if path.name.startswith("agent-") and path.suffix == ".jsonl":
+        return source_file(path, top, "sidechain", path.stem[6:])
+    return source_file(path, top, "side")
+
+
+def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
+    found: list[SourceFile | None] = []
+    for name in SIDE_FOLDERS:
+        folder = base / name / native_id
+        if folder.is_dir():
+            found += [source_file(Path(e.path), base, "side") for e in files.walk(folder)]
+    if lines := _history(base, _changed_at(base / "history.jsonl")).get(native_id):
+        path = base / "history.jsonl"
+        found.append(SourceFile(str(path), "history.jsonl", "history", len(lines), 0, text=lines))
+    return found
+
+
+class _Prompt(Struct):
+    session_id: str = field(name="sessionId", default="")
+
+
+def _changed_at(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def _history(base: Path, _changed: tuple[int, int]) -> dict[str, bytes]:
+    """Every session's lines of the prompt history, in order."""
+    decoder = msgspec.json.Decoder(_Prompt)
+    lines: dict[str, list[bytes]] = {}
+    found = source_file(base / "history.jsonl", base, "history")
+    if found is None:
+        return {}
+    for line in b"".join(files.chunks(Path(found.path))).split(b"\n"):
+        try:
+            session = decoder.decode(line).session_id
+        except msgspec.MsgspecError:
+            continue
+        if session:
+            lines.setdefault(session, []).append(line)
+    return {session: b"\n".join(own) + b"\n" for session, own in lines.items()}

@@ -1,0 +1,48 @@
+"""The oldest form: one JSON document `{"session": {…}, "items": […]}`, read object by object.
+
+The document may be spread over lines or stand on one. Strings of JSON hold no raw newline, so it can be taken
+line by line, with nothing kept but the object that is open: memory stays bounded by the largest item, and a
+reader can begin at any item.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from muniment.sources.base import Record
+
+_BEGINS = re.compile(rb'\s*\{\s*(?:"session"\s*:|$)')
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
+INSIDE = 2
+"""Depth of the items: within the document and its list."""
+
+
+def is_document(first: Record, resumed: bool, whole: bool) -> bool:
+    """Whether a file is one document, by its first record; `resumed` files begin at an item of it.
+
+    A rollout of lines is resumed at a whole line, so what is not `whole` there is a piece of a document."""
+    return bool(_BEGINS.match(first.raw)) or (resumed and not whole and first.raw[:1] == b"{")
+
+
+def objects(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
+    """The session object and the items as records with the places where they stand."""
+    depth = INSIDE if resumed else 0
+    parts: list[bytes] = []
+    start = opened = 0
+    for line in lines:
+        begun = 0
+        for token in _TOKENS.finditer(line.raw):
+            if token[0] in (b"{", b"["):
+                if not parts and token[0] == b"{" and depth in (1, INSIDE):
+                    start, begun, opened = line.offset + token.start(), token.start(), depth
+                    parts.append(b"")
+                depth += 1
+            elif token[0] in (b"}", b"]"):
+                depth -= 1
+                if parts and depth == opened:
+                    raw = b"".join([*parts, line.raw[begun : token.end()]])
+                    yield Record(start, raw, len(raw))
+                    parts = []
+        if parts:
+            parts += [line.raw[begun:], b"\n"]

@@ -1,0 +1,69 @@
+"""Telling what a human typed from what the program put into a user message.
+
+The event `user_message` is the authority. These openings serve files without such events, and name what was
+injected. They follow real files of versions 0.34 to 0.166.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from muniment.sources.codex.records import listing
+
+SETUP = {
+    "<environment_context>": "environment",
+    "# AGENTS.md": "project instructions",
+    "<user_instructions>": "project instructions",
+    "<INSTRUCTIONS>": "project instructions",
+    "<permissions instructions>": "permissions",
+    "<collaboration_mode>": "mode",
+    "<multi_agent_mode>": "mode",
+    "<skills_instructions>": "skills",
+    "<apps_instructions>": "apps",
+    "<plugins_instructions>": "plugins",
+    "<recommended_plugins>": "plugins",
+    "<app-context>": "app context",
+    "<personality_spec>": "personality",
+    "<model_switch>": "model switch",
+    "<skill>": "skill",
+    "<turn_aborted>": "abort notice",
+}
+"""How a text begins that prepares the model; counted in the document, not shown."""
+
+TOLD = {
+    "<subagent_notification>": "subagent notification",
+    "<user_shell_command>": "shell",
+    "<user_action>": "user action",
+    "<hook_prompt": "hook",
+    "<goal_context>": "goal",
+    "<codex_internal_context": "internal context",
+    "Another language model started to solve this problem": "summary",
+}
+"""How a text begins that tells a reader something."""
+
+_KINDS = SETUP | TOLD
+_START = re.compile("|".join(re.escape(start) for start in _KINDS))
+
+
+def texts_of(payload: dict[str, Any]) -> list[str]:
+    """The texts among the parts of a message."""
+    content = payload.get("content")
+    if isinstance(content, str):
+        return [content]
+    parts = [cast("dict[str, Any]", part) for part in listing(payload, "content") if isinstance(part, dict)]
+    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
+
+
+def injected_kind(payload: dict[str, Any]) -> str | None:
+    """What kind of injected message this is, or None if any of its parts may be a human's."""
+    texts = texts_of(payload)
+    starts = [_START.match(text.lstrip()) for text in texts]
+    if not texts or not all(starts) or len(texts) < len(listing(payload, "content")):
+        return None
+    return _KINDS[starts[0].group()] if starts[0] else None
+
+
+def is_shown(kind: str) -> bool:
+    """Whether a reader wants to see an injected text of this kind."""
+    return kind in TOLD.values()

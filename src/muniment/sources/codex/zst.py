@@ -1,0 +1,56 @@
+"""Rollouts that the client has put away as `.jsonl.zst`, read as the lines they hold."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+import zstandard
+
+from muniment import files
+
+SUFFIX = ".zst"
+
+
+def opened(name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    """The bytes of a rollout by the name of its file: unpacked if that says so."""
+    return unpacked(pieces) if name.endswith(SUFFIX) else pieces
+
+
+def unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The content of a zstd stream, in pieces of bounded size however well it was packed.
+
+    Damage becomes a line that is no JSON: the reader then reports it at its place like any other damage.
+    """
+    reader = zstandard.ZstdDecompressor().stream_reader(_Pieces(pieces), read_across_frames=True)
+    try:
+        while piece := reader.read(files.CHUNK_BYTES):
+            yield piece
+    except zstandard.ZstdError as error:
+        yield f"\n{error}\n".encode()
+
+
+def head(packed: bytes, limit: int) -> bytes:
+    """The beginning of what a cut stream holds."""
+    reader = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed))
+    try:
+        return reader.read(limit)
+    except zstandard.ZstdError:
+        return b""
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces as the file that the unpacker wants to read."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces = iter(pieces)
+        self.rest = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        while not self.rest:
+            piece = next(self.pieces, None)
+            if piece is None:
+                return b""
+            self.rest = piece
+        taken, self.rest = (self.rest, b"") if size < 0 else (self.rest[:size], self.rest[size:])
+        return taken

@@ -1,0 +1,1 @@
+"""The canonical archive on disk: evidence, documents, rounds, indexes. One directory, one implementation."""

@@ -1,0 +1,464 @@
+"""The exact grammar of messages in a document: `parse(render(m)) == visible(m)` for every message.
+
+    ### 2026-03-19T10:00:05.120Z · assistant
+    <!-- msg_01AbC… · claude-opus-4-6 -->
+
+    Plain markdown of the message.
+
+    <details><summary>Tool: Bash</summary>
+    <!-- toolu_01… -->
+
+    - description: "List files"
+    - command:
+
+    ```
+    ls -la
+    ```
+
+    Output:
+
+    ```
+    total 0
+    ```
+
+    </details>
+
+A message header never occurs inside content (see `escape`), so the headers alone divide a document. Each block
+stands between blank lines; two texts in a row are divided by a comment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any, cast
+
+from msgspec import structs
+
+from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, codec
+from muniment.model.blocks import NOWHERE
+from muniment.store import escape
+
+SEPARATOR = "\n---\n\n"
+QUIET = "quiet"
+"""Kind of the one event that counts the quiet ones."""
+
+_HEADER = re.compile(r"^### (\S+) · (user|assistant)$", re.MULTILINE)
+HEADER_BYTES = re.compile("^### \\S+ · (?:user|assistant)$".encode(), re.MULTILINE)
+"""Where a message begins, for readers that work on the bytes."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:@/+\[\]~-]{2,200}")
+_TIME = re.compile(r"[0-9A-Za-z:.+-]{1,64}")
+_LABEL = re.compile(r"[^\n<>\"&·]{1,200}")
+_KEY = re.compile(r"[A-Za-z0-9_. -]{1,80}")
+_TICKS = re.compile(r"`{3,}")
+_MEDIA = re.compile(escape.MEDIA)
+_LINK = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*/media/([0-9a-f]{64}\.\w+)\)$")
+
+
+# -- what a document carries
+
+
+def visible(message: Message) -> Message:
+    """The message as far as a document carries it."""
+    blocks: list[Block] = []
+    hidden = 0
+    for block in message.blocks:
+        if isinstance(block, Event) and not block.text:
+            hidden += block.detail if block.kind == QUIET and isinstance(block.detail, int) else 1
+        else:
+            blocks.append(_visible_block(block))
+    if hidden:
+        blocks.append(Event(kind=QUIET, detail=hidden))
+    return Message(
+        role=message.role,
+        at=message.at,
+        blocks=tuple(blocks),
+        id=message.id,
+        model=message.model,
+        sidechain=message.sidechain,
+        queued=message.queued,
+    )
+
+
+def _visible_block(block: Block) -> Block:
+    match block:
+        case Text(text):
+            return Text(text)
+        case Thinking(text):
+            return Thinking(text, redacted=block.redacted)
+        case Tool():
+            output = None if block.output is None else tuple(_visible_block(part) for part in block.output)
+            failed = True if block.is_error and output is not None else None
+            return structs.replace(block, output=output, is_error=failed, ref=NOWHERE, result=None)
+        case Media(name, media_type):
+            return Media(name, media_type)
+        case Compaction(text):
+            return Compaction(text)
+        case Event(kind, text):
+            return Event(kind, text)
+        case Unknown(kind, value, damage):
+            return Unknown(kind, value, damage)
+
+
+# -- rendering
+
+
+def render(messages: Iterable[Message], media_folder: str) -> Iterator[bytes]:
+    """Each message as bytes, without the separators between them."""
+    for message in messages:
+        yield escape.to_bytes(render_message(message, media_folder))
+
+
+def render_message(message: Message, media_folder: str) -> str:
+    """One message; `media_folder` is where its links point, as seen from the document."""
+    at = message.at if message.at and _TIME.fullmatch(message.at) and message.at != "undated" else None
+    out = [f"### {at or 'undated'} · {message.role}\n"]
+    blocks = message.blocks
+    hidden = sum(_hidden(block) for block in blocks)
+    out.append(_about(message, at, hidden))
+    after_text = False
+    for block in blocks:
+        if isinstance(block, Text):
+            if after_text:
+                out.append(f"\n{escape.NEXT}\n")
+            out.append(f"\n{escape.escape_text(block.text)}\n")
+            after_text = True
+        elif not _hidden(block):
+            out.append(f"\n{_render_block(block, media_folder)}\n")
+            after_text = False
+    return "".join(out)
+
+
+def _hidden(block: Block) -> int:
+    if not isinstance(block, Event) or block.text:
+        return 0
+    return block.detail if block.kind == QUIET and isinstance(block.detail, int) else 1
+
+
+def _about(message: Message, at: str | None, hidden: int) -> str:
+    """The comment under the header: id, model and what else a program wants to know."""
+    fields: dict[str, Any] = {"id": message.id, "model": message.model, "sidechain": message.sidechain}
+    fields |= {"at": message.at if at is None else None}
+    given = [value for value in fields.values() if value is not None]
+    if any(not _PLAIN.fullmatch(value) for value in given) or fields["at"]:
+        said = {name: value for name, value in fields.items() if value is not None}
+        said |= {"queued": True} if message.queued else {}
+        said |= {"events": hidden} if hidden else {}
+        return f"<!-- {_inert(said)} -->\n"
+    words = [message.id or "-", message.model or "-"]
+    words += [f"sidechain {message.sidechain}"] if message.sidechain else []
+    words += ["queued"] if message.queued else []
+    words += [f"{hidden} events"] if hidden else []
+    return "" if words == ["-", "-"] else f"<!-- {' · '.join(words)} -->\n"
+
+
+def _inert(value: Any) -> str:
+    """JSON on one line that can close neither a comment nor a tag."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _label(text: str) -> str:
+    plain = _LABEL.fullmatch(text) and text == text.strip() and text[0] != "{"
+    return text if plain else _inert(text)
+
+
+def _render_block(block: Block, media_folder: str) -> str:
+    match block:
+        case Thinking(text):
+            return _folded("Thinking (withheld)" if block.redacted else "Thinking", text)
+        case Tool():
+            return _render_tool(block, media_folder)
+        case Media():
+            return _render_media(block, media_folder)
+        case Compaction(text):
+            return _folded("Compaction", text)
+        case Event(kind, text):
+            return _folded(f"Event: {_label(kind)}", text)
+        case Unknown():
+            return f"<details><summary>Unknown: {_label(block.kind)}</summary>\n\n{_unknown(block)}\n\n</details>"
+        case Text(text):
+            return escape.escape_text(text)
+
+
+def _folded(summary: str, text: str) -> str:
+    if not text:
+        return f"<details><summary>{summary}</summary></details>"
+    return f"<details><summary>{summary}</summary>\n\n{escape.escape_text(text)}\n\n</details>"
+
+
+def _render_media(block: Media, media_folder: str) -> str:
+    plain = re.fullmatch(r"[\w.+/-]{1,100}", block.media_type)
+    return f"![{block.media_type if plain else ''}]({media_folder}/media/{block.name})"
+
+
+def _unknown(block: Unknown) -> str:
+    said = {"kind": block.kind, "value": block.value, "damage": block.damage}
+    return _fence(json.dumps(said, ensure_ascii=False, indent=1), "json")
+
+
+def _fence(text: str, info: str = "") -> str:
+    longest = max((len(run) for run in _TICKS.findall(text)), default=2) if "```" in text else 2
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{info}\n{escape.escape_fenced(text)}\n{ticks}"
+
+
+def _render_tool(tool: Tool, media_folder: str) -> str:
+    summary = "Tool result" if tool.name is None else f"Tool: {_label(tool.name)}"
+    out = [f"<details><summary>{summary}</summary>\n{_about_tool(tool)}"]
+    if tool.input is not None:
+        out.append(_render_input(tool.input))
+    if tool.output is not None:
+        out.append(_render_output(tool, media_folder))
+    out.append("\n</details>")
+    return "".join(out)
+
+
+def _about_tool(tool: Tool) -> str:
+    plain = _PLAIN.fullmatch(tool.id) and (tool.sidechain is None or _PLAIN.fullmatch(tool.sidechain))
+    if plain:
+        side = f" · sidechain {tool.sidechain}" if tool.sidechain else ""
+        return f"<!-- {tool.id}{side} -->\n"
+    said = {"id": tool.id} | ({"sidechain": tool.sidechain} if tool.sidechain is not None else {})
+    return f"<!-- {_inert(said)} -->\n"
+
+
+def _render_input(value: Any) -> str:
+    """An object as a list of its fields, long strings fenced; anything else as JSON."""
+    if (
+        not isinstance(value, dict)
+        or not value
+        or not all(_KEY.fullmatch(key) for key in cast("dict[str, Any]", value))
+    ):
+        return f"\n{_fence(json.dumps(value, ensure_ascii=False, indent=1), 'json')}\n"
+    out: list[str] = []
+    after_fence = True
+    for key, field in cast("dict[str, Any]", value).items():
+        out.append("\n" if after_fence else "")
+        if isinstance(field, str) and (len(field) > 100 or "\n" in field or '"' in field or "\\" in field):
+            out.append(f"- {key}:\n\n{_fence(field)}\n")
+            after_fence = True
+        else:
+            out.append(f"- {key}: {json.dumps(field, ensure_ascii=False)}\n")
+            after_fence = False
+    return "".join(out)
+
+
+def _render_output(tool: Tool, media_folder: str) -> str:
+    out = ["\nOutput (error):\n" if tool.is_error else "\nOutput:\n"]
+    for part in tool.output or ():
+        if isinstance(part, Text):
+            out.append(f"\n{_fence(part.text)}\n")
+        elif isinstance(part, Media):
+            out.append(f"\n{_render_media(part, media_folder)}\n")
+        else:
+            out.append(f"\n{_unknown(part)}\n")
+    return "".join(out)
+
+
+# -- parsing
+
+
+def split(body: str) -> list[str]:
+    """The messages of a document body, as text."""
+    starts = [match.start() for match in _HEADER.finditer(body)]
+    messages = [body[start:end].removesuffix(SEPARATOR) for start, end in pairwise(starts)]
+    return messages + [body[start:] for start in starts[-1:]]
+
+
+def parse(body: str) -> Iterator[Message]:
+    """The messages of a document body."""
+    for text in split(body):
+        yield parse_message(text)
+
+
+def parse_message(text: str) -> Message:
+    """One message as its header and blocks say."""
+    return _Parser(text.removesuffix("\n").split("\n")).message()
+
+
+class _Parser:
+    """A cursor over the lines of one message."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.at = 0
+
+    def message(self) -> Message:
+        header = _HEADER.fullmatch(self.lines[0])
+        assert header, "split() gives messages that begin with a header"
+        self.at = 1
+        fields: dict[str, Any] = {"at": None if header[1] == "undated" else header[1]}
+        hidden = 0
+        if self._here().startswith("<!-- "):
+            about = _parse_about(self._take())
+            hidden = about.pop("events", 0)
+            fields |= about
+        blocks = list(self._blocks())
+        if hidden:
+            blocks.append(Event(kind=QUIET, detail=hidden))
+        return Message(role=cast("Any", header[2]), blocks=tuple(blocks), **fields)
+
+    def _here(self) -> str:
+        return self.lines[self.at] if self.at < len(self.lines) else ""
+
+    def _take(self) -> str:
+        line = self._here()
+        self.at += 1
+        return line
+
+    def _skip_blank(self) -> None:
+        if self.at < len(self.lines) and self.lines[self.at] == "":
+            self.at += 1
+
+    def _blocks(self) -> Iterator[Block]:
+        while self.at < len(self.lines):
+            self._skip_blank()
+            line = self._here()
+            if line == escape.NEXT:
+                self.at += 1
+            elif line.startswith("<details><summary>"):
+                yield self._details()
+            elif _MEDIA.fullmatch(line):
+                yield _parse_media(self._take())
+            elif self.at < len(self.lines):
+                yield Text(self._free_text(self._begins_block))
+            else:
+                return
+
+    def _begins_block(self, line: str) -> bool:
+        return line == escape.NEXT or line.startswith("<details><summary>") or bool(_MEDIA.fullmatch(line))
+
+    def _free_text(self, stops: Any) -> str:
+        """Lines up to a blank one that is followed by structure, or to the end."""
+        start = self.at
+        while self.at < len(self.lines):
+            following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else None
+            if self.lines[self.at] == "" and following is not None and stops(following):
+                break
+            self.at += 1
+        return escape.unescape_text("\n".join(self.lines[start : self.at]))
+
+    def _details(self) -> Block:
+        line = self._take().removeprefix("<details><summary>")
+        summary, _, closed = line.partition("</summary>")
+        if summary.startswith("Tool: ") or summary == "Tool result":
+            name = None if summary == "Tool result" else _parse_label(summary.removeprefix("Tool: "))
+            return self._tool(name)
+        if summary.startswith("Unknown: "):
+            return self._unknown_details()
+        text = "" if closed else self._folded_text()
+        if summary.startswith("Thinking"):
+            return Thinking(text, redacted="withheld" in summary)
+        if summary == "Compaction":
+            return Compaction(text)
+        return Event(_parse_label(summary.removeprefix("Event: ")), text)
+
+    def _folded_text(self) -> str:
+        self._skip_blank()
+        text = self._free_text(lambda line: line == "</details>")
+        self._close()
+        return text
+
+    def _close(self) -> None:
+        self._skip_blank()
+        if self._here() == "</details>":
+            self.at += 1
+
+    def _unknown_details(self) -> Unknown:
+        self._skip_blank()
+        made = _as_unknown(self._fenced())
+        self._close()
+        return made
+
+    def _fenced(self) -> str:
+        """The content of the fence that begins here."""
+        ticks = _ticks_of(self._take())
+        start = self.at
+        while self.at < len(self.lines) and self.lines[self.at] != ticks:
+            self.at += 1
+        text = "\n".join(self.lines[start : self.at])
+        self.at += 1
+        return escape.unescape_fenced(text)
+
+    def _tool(self, name: str | None) -> Tool:
+        about = _parse_tool_about(self._take())
+        value: Any = None
+        output: list[Any] | None = None
+        is_error: bool | None = None
+        while self.at < len(self.lines) and self._here() != "</details>":
+            line = self._here()
+            if output is None and line in ("Output:", "Output (error):"):
+                output, is_error = [], line != "Output:" or None
+                self.at += 1
+            elif line.startswith("```"):
+                info = line.lstrip("`")
+                text = self._fenced()
+                if output is None:
+                    value = json.loads(text)
+                else:
+                    output.append(_as_unknown(text) if info == "json" else Text(text))
+            elif output is not None and _MEDIA.fullmatch(line):
+                output.append(_parse_media(self._take()))
+            elif output is None and line.startswith("- "):
+                value = value if isinstance(value, dict) else {}
+                self._field(cast("dict[str, Any]", value))
+            else:
+                self.at += 1
+        self._close()
+        made = None if output is None else tuple(output)
+        return Tool(name=name, input=value, output=made, is_error=is_error, **about)
+
+    def _field(self, into: dict[str, Any]) -> None:
+        key, _, rest = self._take()[2:].partition(":")
+        if rest:
+            into[key] = json.loads(rest)
+        else:
+            self._skip_blank()
+            into[key] = self._fenced()
+
+
+def _ticks_of(line: str) -> str:
+    return line[: len(line) - len(line.lstrip("`"))]
+
+
+def _parse_label(text: str) -> str:
+    return json.loads(text) if text.startswith('"') else text
+
+
+def _parse_media(line: str) -> Media:
+    match = _LINK.fullmatch(line)
+    assert match, "only called on media lines"
+    return Media(name=match[2], media_type=match[1])
+
+
+def _as_unknown(text: str) -> Unknown:
+    said = codec.mapping(codec.loads(text.encode("utf-8", "surrogatepass")))
+    return Unknown(kind=said["kind"], value=said["value"], damage=said["damage"])
+
+
+def _parse_about(line: str) -> dict[str, Any]:
+    inner = line.removeprefix("<!-- ").removesuffix(" -->")
+    if inner.startswith("{"):
+        return cast("dict[str, Any]", json.loads(inner))
+    id_, model, *rest = inner.split(" · ")
+    said: dict[str, Any] = {"id": None if id_ == "-" else id_, "model": None if model == "-" else model}
+    for word in rest:
+        if word == "queued":
+            said["queued"] = True
+        elif word.endswith(" events"):
+            said["events"] = int(word.removesuffix(" events"))
+        else:
+            said["sidechain"] = word.removeprefix("sidechain ")
+    return said
+
+
+def _parse_tool_about(line: str) -> dict[str, Any]:
+    inner = line.removeprefix("<!-- ").removesuffix(" -->")
+    if inner.startswith("{"):
+        return cast("dict[str, Any]", json.loads(inner))
+    id_, _, side = inner.partition(" · sidechain ")
+    return {"id": id_} | ({"sidechain": side} if side else {})

@@ -1,0 +1,190 @@
+"""The evidence: source files verbatim, so that they come back byte for byte.
+
+    source/manifest.json               what is kept: names, sizes, frames with their sha256
+    source/<name below the root>.zst   the bytes, as zstd frames; `zstd -d` gives the original file
+
+An append adds frames and then replaces the manifest, which alone says what counts: frames of an append that
+was killed in between lie behind the last one listed and are cut off by the next append.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+import zstandard
+from msgspec import Struct, field, structs
+
+from muniment import files
+from muniment.errors import StoreError, Unsupported
+from muniment.model import codec
+from muniment.sources.base import FileRole
+from muniment.store.layout import safe_name
+
+MANIFEST_VERSION = 1
+FRAME_BYTES = 4 << 20
+LEVEL = 3
+
+
+class Frame(Struct, frozen=True, array_like=True):
+    """One compressed piece: where it begins in the file and in the archive, and the hash of its content."""
+
+    offset: int
+    length: int
+    packed_offset: int
+    packed_length: int
+    sha256: str
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """One file of the evidence."""
+
+    name: str
+    """Path below the root it came from."""
+    role: FileRole
+    path: str
+    """Absolute path it was read from."""
+    frames: tuple[Frame, ...] = ()
+    mtime_ns: int = 0
+    id: str | None = None
+
+    @property
+    def size(self) -> int:
+        return self.frames[-1].offset + self.frames[-1].length if self.frames else 0
+
+    @property
+    def packed_size(self) -> int:
+        return self.frames[-1].packed_offset + self.frames[-1].packed_length if self.frames else 0
+
+    @property
+    def digest(self) -> str:
+        """One hash over all frames: names this content."""
+        return hashlib.sha256("".join(f.sha256 for f in self.frames).encode()).hexdigest()
+
+
+class Manifest(Struct, frozen=True):
+    """All files of a session's evidence."""
+
+    source: str
+    session_id: str
+    root: str
+    home: bool = False
+    native_id: str | None = None
+    version: int = MANIFEST_VERSION
+    files: tuple[Kept, ...] = field(default_factory=tuple)
+
+    def get(self, name: str) -> Kept | None:
+        return next((kept for kept in self.files if kept.name == name), None)
+
+    @property
+    def main(self) -> Kept | None:
+        return next((kept for kept in self.files if kept.role == "main"), None)
+
+    def put(self, kept: Kept) -> Manifest:
+        """With this file added or replaced; the order of names is kept stable."""
+        others = [k for k in self.files if k.name != kept.name]
+        ordered = sorted([*others, kept], key=lambda k: (k.role != "main", k.name))
+        return structs.replace(self, files=tuple(ordered))
+
+
+def load(folder: Path) -> Manifest | None:
+    """The manifest of an evidence folder; None if there is none yet."""
+    try:
+        data = (folder / "manifest.json").read_bytes()
+    except FileNotFoundError:
+        return None
+    manifest = codec.decode(data, Manifest)
+    if manifest.version > MANIFEST_VERSION:
+        raise Unsupported(f"{folder}: evidence of version {manifest.version}", "written by a newer muniment; update")
+    return manifest
+
+
+def save(folder: Path, manifest: Manifest) -> None:
+    files.write_atomic(folder / "manifest.json", [codec.encode(manifest)])
+
+
+def packed_path(folder: Path, name: str) -> Path:
+    """Where a file's frames lie; odd components are replaced by their hash, so nothing leaves the folder."""
+    parts = [part if _harmless(part) else safe_name(part) for part in PurePosixPath(name).parts]
+    return folder.joinpath(*parts[:-1], f"{parts[-1]}.zst")
+
+
+def _harmless(part: str) -> bool:
+    return part not in ("..", ".", "/") and "\0" not in part and len(part.encode("utf-8", "surrogatepass")) < 250
+
+
+class Appender:
+    """Adds bytes to one file of the evidence; `kept` counts only what `close` has written."""
+
+    def __init__(self, folder: Path, kept: Kept) -> None:
+        self.kept = kept
+        self.path = packed_path(folder, kept.name)
+        self.waiting: list[bytes] = []
+        self.waiting_bytes = 0
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
+        self.out = self._open()
+
+    def _open(self):
+        files.make_folder(self.path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self.path, flags, files.FILE_MODE)
+        os.ftruncate(descriptor, self.kept.packed_size)
+        os.lseek(descriptor, 0, os.SEEK_END)
+        return os.fdopen(descriptor, "wb", buffering=0)
+
+    def through(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass pieces on, keeping a copy of each."""
+        for piece in pieces:
+            self.waiting.append(piece)
+            self.waiting_bytes += len(piece)
+            if self.waiting_bytes >= FRAME_BYTES:
+                self._flush()
+            yield piece
+
+    def _flush(self) -> None:
+        content = b"".join(self.waiting)
+        self.waiting, self.waiting_bytes = [], 0
+        if not content:
+            return
+        packed = memoryview(self.compressor.compress(content))
+        frame = Frame(
+            self.kept.size, len(content), self.kept.packed_size, len(packed), hashlib.sha256(content).hexdigest()
+        )
+        written = 0
+        while written < len(packed):
+            written += self.out.write(packed[written:])
+        self.kept = structs.replace(self.kept, frames=(*self.kept.frames, frame))
+
+    def close(self) -> Kept:
+        """Write what is left; the file as it now stands."""
+        self._flush()
+        self.out.close()
+        return self.kept
+
+
+def read(folder: Path, kept: Kept, start: int = 0) -> Iterator[bytes]:
+    """The bytes of a kept file from `start` on, each frame checked against its hash."""
+    decompressor = zstandard.ZstdDecompressor()
+    frames = [frame for frame in kept.frames if frame.offset + frame.length > start]
+    if not frames:
+        return
+    with files.open_regular(packed_path(folder, kept.name)) as packed:
+        for frame in frames:
+            packed.seek(frame.packed_offset)
+            content = _unpack(decompressor, packed.read(frame.packed_length), frame, kept)
+            yield content[start - frame.offset :] if frame.offset < start else content
+
+
+def _unpack(decompressor: zstandard.ZstdDecompressor, data: bytes | None, frame: Frame, kept: Kept) -> bytes:
+    try:
+        content = decompressor.decompress(data or b"", max_output_size=frame.length)
+    except zstandard.ZstdError:
+        content = b""
+    if hashlib.sha256(content).hexdigest() != frame.sha256:
+        raise StoreError(
+            f"the evidence of {kept.name} is damaged at byte {frame.offset}",
+            "the disk or a program changed it; restore that file of the store from a backup",
+        )
+    return content

@@ -1,0 +1,88 @@
+"""The head of a document: YAML frontmatter, title and the one-line summary.
+
+Values are written as JSON scalars, which are YAML too, so nothing a source contains can change their type.
+Only the summary is a person's to edit; append and re-inscription keep it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from muniment.errors import Unsupported
+from muniment.model import codec
+from muniment.store import document, escape
+
+DOCUMENT_VERSION = 1
+_MAX_BYTES = 1 << 16
+
+
+class Head(Struct, frozen=True):
+    """Everything above the first message."""
+
+    fields: dict[str, Any]
+    """The specified fields, in order."""
+    own: dict[str, Any]
+    """Our own, under the key `muniment`."""
+    title: str
+    summary: str
+
+
+def render(head: Head, has_messages: bool) -> bytes:
+    """The head as bytes, up to the first message."""
+    lines = ["---"]
+    lines += [f"{name}: {_scalar(value)}" for name, value in head.fields.items()]
+    lines.append("muniment:")
+    lines += [f"  {name}: {_scalar(value)}" for name, value in head.own.items()]
+    lines += ["---", f"# {_one_line(head.title)}", "", _one_line(head.summary) or "(no summary)", ""]
+    return escape.to_bytes("\n".join(lines) + ("\n---\n\n" if has_messages else ""))
+
+
+def _scalar(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Head and body of a document; the body begins at the first message header."""
+    match = document.HEADER_BYTES.search(data)
+    at = match.start() if match else len(data)
+    return data[:at], data[at:]
+
+
+def parse(data: bytes) -> Head:
+    """The head of a document. Raises Unsupported for one that is not ours or is newer."""
+    text = escape.from_bytes(data[:_MAX_BYTES])
+    if not text.startswith("---\n") or "\n---\n" not in text[4:]:
+        raise Unsupported("not a muniment document: no frontmatter", "is the file damaged or from another program?")
+    front, _, rest = text[4:].partition("\n---\n")
+    fields = _load_yaml(front)
+    own = codec.mapping(fields.pop("muniment", None))
+    if own.get("version", 0) > DOCUMENT_VERSION:
+        raise Unsupported(f"document version {own['version']}", "written by a newer muniment; update to read it")
+    title, summary = _title_and_summary(rest)
+    return Head(fields, own, title, summary)
+
+
+def _load_yaml(front: str) -> dict[str, Any]:
+    """Plain values only: an alias in a frontmatter is an attack, not a document."""
+    try:
+        events = yaml.parse(front, Loader=yaml.CSafeLoader)
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise Unsupported("frontmatter with YAML aliases", "is the file from another program?")
+        return codec.mapping(yaml.load(front, Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise Unsupported(f"frontmatter cannot be read: {error}".split("\n")[0]) from None
+
+
+def _title_and_summary(rest: str) -> tuple[str, str]:
+    lines = [line for line in rest.split("\n") if line.strip() and line.strip() != "---"]
+    title = next((line[2:] for line in lines if line.startswith("# ")), "")
+    summary = next((line for line in lines if not line.startswith("# ")), "")
+    return title, "" if summary == "(no summary)" else summary

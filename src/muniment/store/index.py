@@ -1,0 +1,293 @@
+"""The cross-session index, `sessions.db`: what search and listings read, always rebuildable from the store.
+
+One process writes at a time (see `lock`). Text rows only grow: a record's text never changes once it is
+written, so an append adds rows and removes only those a killed run left behind its last known offset.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from muniment import files
+from muniment.errors import Ambiguous, NotFound, StoreError
+from muniment.model import Facts, codec
+from muniment.store import schema
+from muniment.store.layout import Layout
+from muniment.store.rows import RoundRow, TextRow, UsageRow
+
+BUSY_MS = 10_000
+
+
+class SessionRow(Struct, frozen=True):
+    """What the archive knows of one session."""
+
+    session_id: str
+    agent_id: str
+    facts: Facts
+    summary: str
+    sidechains: dict[str, Facts]
+    source_bytes: int
+    path: str
+
+
+class Listed(Struct, frozen=True):
+    """One session in a listing."""
+
+    session_id: str
+    agent_id: str
+    source: str
+    title: str
+    summary: str
+    model: str | None
+    cwd: str | None
+    branch: str | None
+    started: str | None
+    ended: str | None
+    rounds: int
+    prompts: int
+    messages: int
+    tool_calls: int
+    tokens: int
+    problems: int
+    sidechains: int
+    source_bytes: int
+    path: str
+    versions: int
+    copies: int
+    """How many other sessions begin with the same record: forks and resume copies."""
+
+
+_LISTED = """SELECT session_id, agent_id, source, title, summary, model, cwd, branch, started, ended, rounds, prompts,
+  messages, tool_calls, tokens, problems, sidechains, source_bytes, path,
+  (SELECT count(*) FROM versions v WHERE v.session = s.id),
+  CASE WHEN origin IS NULL THEN 0
+       ELSE (SELECT count(*) - 1 FROM sessions o WHERE o.origin = s.origin) END
+FROM sessions s"""
+
+
+def exists(layout: Layout) -> bool:
+    return layout.database.exists()
+
+
+class Index:
+    """The open index of a store."""
+
+    def __init__(self, layout: Layout, write: bool = False) -> None:
+        self.layout = layout
+        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if write else 0)
+        if write:
+            files.make_folder(layout.sessions)
+            _private(layout.database)
+        elif not layout.database.exists():
+            raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
+        try:
+            self.db = apsw.Connection(str(layout.database), flags=flags)
+        except apsw.CantOpenError:
+            raise StoreError(f"{layout.database}: cannot be opened", "is the store readable and writable?") from None
+        self.db.set_busy_timeout(BUSY_MS)
+        if write:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self.db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;")
+        version = self.db.execute("PRAGMA user_version").get
+        if version not in (0, schema.SCHEMA_VERSION):
+            raise StoreError(f"{self.layout.database}: index version {version}", "`muniment reindex` builds it anew")
+        if version == 0:
+            with self.db:
+                self.db.execute(schema.ROUNDS + schema.ARCHIVE)
+                self.db.execute("INSERT INTO texts_fts(texts_fts, rank) VALUES ('hashsize', 16777216)")
+                self.db.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return list(self.db.execute(sql, values))
+
+    # -- writing
+
+    def begin(self) -> None:
+        self.db.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """Everything so far is durable afterwards: first the files, then the index that vouches for them."""
+        files.sync(self.layout.sessions)
+        self.db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
+
+    def session_key(self, session_id: str, agent_id: str, source: str) -> int:
+        """The row number of a session, made if it is new."""
+        found = self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)
+        if found:
+            return found[0][0]
+        sql = "INSERT INTO sessions(session_id, agent_id, source, facts) VALUES (?, ?, ?, ?)"
+        self.db.execute(sql, (session_id, agent_id, source, codec.encode(Facts(session_id, source)).decode()))
+        return self.db.last_insert_rowid()
+
+    def clear_from(self, key: int, session_id: str, sidechain: str | None, round_: int, offset: int) -> None:
+        """Make room for rows from this round and byte on; what a killed run left there goes too."""
+        if sidechain is None:
+            self.db.execute("DELETE FROM rounds WHERE session_id = ? AND round >= ?", (session_id, round_))
+            self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
+        where = "session = ? AND sidechain IS ?"
+        self.db.execute(f"DELETE FROM texts WHERE {where} AND offset >= ?", (key, sidechain, offset))
+        self.db.execute(f"DELETE FROM usage WHERE {where} AND round >= ?", (key, sidechain, round_))
+
+    def put_rounds(self, rows: Sequence[RoundRow]) -> None:
+        self.db.executemany("INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
+
+    def put_branches(self, key: int, rows: Sequence[tuple[int, int | None]]) -> None:
+        self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
+
+    def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
+        add = "INSERT INTO texts(session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?)"
+        for row in rows:
+            self.db.execute(add, (key, row.round, row.kind, row.tool, row.sidechain, row.offset))
+            values = (self.db.last_insert_rowid(), row.body, row.aux)
+            self.db.execute("INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)", values)
+
+    def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
+        self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])
+
+    def put_session(self, key: int, row: SessionRow) -> None:
+        """What is known of a session as a whole, replaced."""
+        f = row.facts
+        self.db.execute(
+            """UPDATE sessions SET agent_id=?, source=?, title=?, summary=?, model=?, cwd=?, branch=?, started=?, ended=?,
+            rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?, origin=?,
+            path=?, facts=? WHERE id=?""",
+            (
+                row.agent_id,
+                f.source,
+                f.display_title,
+                row.summary,
+                f.model,
+                f.first_cwd or f.cwd,
+                f.branch,
+                f.started,
+                f.ended,
+                f.rounds,
+                f.prompts,
+                f.messages,
+                f.tool_calls,
+                f.tokens + sum(side.tokens for side in row.sidechains.values()),
+                f.problems + sum(side.problems for side in row.sidechains.values()),
+                len(row.sidechains),
+                row.source_bytes,
+                f.origin,
+                row.path,
+                codec.encode(f).decode(),
+                key,
+            ),
+        )
+        sides = [(key, id_, codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
+        self.db.executemany("INSERT OR REPLACE INTO sidechains VALUES (?,?,?)", sides)
+
+    def put_version(self, key: int, hash8: str, path: str, facts: Facts) -> None:
+        values = (key, hash8, path, codec.encode(facts).decode())
+        self.db.execute("INSERT OR REPLACE INTO versions VALUES (?,?,?,?)", values)
+
+    def put_state(
+        self, path: str, session_id: str, version: str, signature: str, progress: Sequence[tuple[str, bytes]]
+    ) -> None:
+        """How far the files of a session are read; says that all before is in the store."""
+        self.db.execute("INSERT OR REPLACE INTO seen VALUES (?,?,?,?)", (path, session_id, version, signature))
+        rows = [(session_id, version, name, state) for name, state in progress]
+        self.db.executemany("INSERT OR REPLACE INTO progress VALUES (?,?,?,?)", rows)
+
+    def drop(self, session_id: str) -> None:
+        """Remove a session from the index, all tables."""
+        for (key,) in self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id):
+            for table in ("sidechains", "versions", "branches", "texts", "usage"):
+                self.db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
+        for table in ("rounds", "seen", "progress", "sessions"):
+            self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+
+    # -- reading
+
+    def seen(self) -> dict[str, tuple[str, str, str]]:
+        """Every source path that is in the store: session, version, signature."""
+        return {row[0]: (row[1], row[2], row[3]) for row in self.rows("SELECT * FROM seen")}
+
+    def progress(self, session_id: str, version: str) -> dict[str, bytes]:
+        """How far each file of a session is read."""
+        sql = "SELECT name, state FROM progress WHERE session_id = ? AND version = ?"
+        return dict(self.rows(sql, session_id, version))  # pyright: ignore[reportArgumentType]
+
+    def agents(self) -> dict[str, str]:
+        """The bucket of every session."""
+        return dict(self.rows("SELECT session_id, agent_id FROM sessions"))  # pyright: ignore[reportArgumentType]
+
+    def sessions(self, where: str = "", *values: Any) -> Iterator[Listed]:
+        """Sessions, the latest first."""
+        sql = f"{_LISTED} {where} ORDER BY ended IS NULL, ended DESC, session_id"
+        for row in self.db.execute(sql, values):
+            yield Listed(*row)
+
+    def find(self, name: str) -> Listed:
+        """The session with this id, unique prefix, or `last`."""
+        if name == "last":
+            found = list(self.sessions("WHERE ended IS NOT NULL"))[:1]
+        else:
+            prefix = name.lower().replace("%", "").replace("_", "")
+            found = list(self.sessions("WHERE session_id LIKE ?", prefix + "%")) if prefix else []
+        if not found:
+            raise NotFound(f"no session {name!r} in the archive", "`muniment sessions` lists them")
+        if len(found) > 1:
+            some = ", ".join(row.session_id for row in found[:3])
+            raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}…", "give more of the id")
+        return found[0]
+
+    def facts(self, session_id: str) -> Facts:
+        (text,) = self.rows("SELECT facts FROM sessions WHERE session_id = ?", session_id)[0]
+        return codec.decode(text.encode(), Facts)
+
+
+def _private(path: Path) -> None:
+    """The database exists with private modes before SQLite touches it; SQLite gives its side files the same."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE))
+
+
+@contextlib.contextmanager
+def lock(layout: Layout, waiting: Callable[[], None]) -> Iterator[None]:
+    """Only one process writes to a store; a second one waits, and says so."""
+    files.make_folder(layout.sessions)
+    descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            while not _locked(descriptor):
+                time.sleep(0.1)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,72 @@
+"""The `index.md` files: how a person or an agent finds a session without opening one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muniment import files
+from muniment.store import escape
+from muniment.store.index import Index, Listed
+from muniment.store.layout import Layout, Shelf
+from muniment.store.rows import RoundRow
+
+
+def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
+    """The rounds of one session as a table."""
+    lines = [
+        f"# {title}",
+        "",
+        "| round | timestamp | engagement | user_preview | agent_preview | tools | thinking | tokens |",
+        "| ---: | --- | --- | --- | --- | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        cells = (
+            f"[{row.round}](rounds/{row.round:03d}.json)",
+            row.started or "",
+            row.engagement_id or "",
+            _cell(row.user_preview),
+            _cell(row.agent_preview),
+            row.tool_count,
+            row.thinking_count,
+            row.token_count,
+        )
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return escape.to_bytes("\n".join(lines) + "\n")
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def write_session_listing(shelf: Shelf, title: str, rows: Iterable[RoundRow]) -> None:
+    files.write_if_changed(shelf.listing, session_listing(title, rows))
+
+
+def write_archive_listings(layout: Layout, index: Index) -> None:
+    """The listing of all agents and that of each agent."""
+    by_agent: dict[str, list[Listed]] = {}
+    for row in sorted(index.sessions(), key=lambda r: (r.started or "", r.session_id)):
+        by_agent.setdefault(row.agent_id, []).append(row)
+    for agent_id, rows in by_agent.items():
+        files.write_if_changed(layout.agent(agent_id) / "index.md", agent_listing(agent_id, rows))
+    files.write_if_changed(layout.listing, archive_listing(by_agent))
+
+
+def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
+    """One agent's sessions in the order of time."""
+    lines = [f"# Sessions of {agent_id}", "", "| session | title | date | summary |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        date = (row.started or "undated")[:10]
+        link = f"[{row.session_id}]({row.session_id}.md)"
+        lines.append(f"| {link} | {_cell(row.title[:120])} | {date} | {_cell(row.summary[:200])} |")
+    return escape.to_bytes("\n".join(lines) + "\n")
+
+
+def archive_listing(by_agent: dict[str, list[Listed]]) -> bytes:
+    """All agents: how many sessions, from when to when."""
+    lines = ["# Sessions", "", "| agent | sessions | from | to |", "| --- | ---: | --- | --- |"]
+    for agent_id, rows in sorted(by_agent.items()):
+        days = [day[:10] for row in rows for day in (row.started, row.ended) if day]
+        span = (min(days), max(days)) if days else ("", "")
+        lines.append(f"| [{agent_id}]({agent_id}/index.md) | {len(rows)} | {span[0]} | {span[1]} |")
+    return escape.to_bytes("\n".join(lines) + "\n")

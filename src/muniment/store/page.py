@@ -1,0 +1,98 @@
+"""The document file: its head renewed, the messages of closed rounds kept as they are, new ones added behind.
+
+Closed rounds never change, so an append copies their bytes and renders only the open round anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from muniment import files
+from muniment.errors import StoreError
+from muniment.model import Message
+from muniment.store import document, head
+from muniment.store.layout import Shelf
+
+_IN_MEMORY = 8 << 20
+_HEAD_BYTES = 1 << 17
+
+
+class Page:
+    """A document being written: messages first, head last, because the head counts the messages."""
+
+    def __init__(self, shelf: Shelf, kept_bytes: int = 0) -> None:
+        self.shelf = shelf
+        self.kept_bytes = kept_bytes
+        """Bytes of the old body that stay."""
+        self.body_bytes = kept_bytes
+        self.new = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=shelf.folder)
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Render messages behind what is there."""
+        for data in document.render(messages, self.shelf.folder.name):
+            if self.body_bytes:
+                self._write(document.SEPARATOR.encode())
+            self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        self.new.write(data)
+        self.body_bytes += len(data)
+
+    def finish(self, top: head.Head) -> None:
+        """Put the document in its place."""
+        temporary = files.temporary_beside(self.shelf.document)
+        try:
+            with files.open_new(temporary) as out:
+                out.write(head.render(top, has_messages=self.body_bytes > 0))
+                if self.kept_bytes:
+                    _copy(self.shelf.document, self.kept_bytes, out)
+                self.new.seek(0)
+                shutil.copyfileobj(self.new, out, files.CHUNK_BYTES)
+            temporary.replace(self.shelf.document)
+        finally:
+            self.new.close()
+            temporary.unlink(missing_ok=True)
+
+
+def _copy(path: Path, length: int, out: object) -> None:
+    start = body_start(path)
+    for piece in files.chunks(path, start, start + length):
+        out.write(piece)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+def body_start(path: Path) -> int:
+    """Where the first message begins."""
+    top, _ = head.split(_beginning(path))
+    return len(top)
+
+
+def _beginning(path: Path) -> bytes:
+    with files.open_regular(path) as file:
+        return file.read(_HEAD_BYTES) or b""
+
+
+def load_head(path: Path) -> head.Head | None:
+    """The head of a document; None if there is no document."""
+    if not path.exists():
+        return None
+    top, _ = head.split(_beginning(path))
+    return head.parse(top)
+
+
+def body_bytes(path: Path) -> int:
+    """Size of the body; a mismatch with what was written shows that somebody edited it."""
+    try:
+        return path.stat().st_size - body_start(path)
+    except FileNotFoundError:
+        return -1
+
+
+def load_body(path: Path) -> bytes:
+    """The messages of a document, as bytes."""
+    try:
+        return head.split(path.read_bytes())[1]
+    except FileNotFoundError:
+        raise StoreError(f"{path}: the document is missing", "`muniment reindex` writes it anew") from None

@@ -1,0 +1,152 @@
+"""What the index says about a round: pure functions from rounds to rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, Unknown
+from muniment.model.rounds import text_of
+from muniment.store.words import hidden_words
+
+PREVIEW_CHARS = 120
+
+
+class RoundRow(NamedTuple):
+    """One row of the specified table `rounds`."""
+
+    session_id: str
+    round: int
+    started: str | None
+    engagement_id: str | None
+    user_preview: str
+    agent_preview: str
+    tool_count: int
+    thinking_count: int
+    thinking_chars: int
+    token_count: int
+    round_file: str
+
+
+class TextRow(NamedTuple):
+    """Searchable text of one block, and where its record lies."""
+
+    round: int
+    kind: str
+    tool: str | None
+    sidechain: str | None
+    """The subagent file it comes from; None for the main file."""
+    offset: int
+    body: str
+    aux: str
+
+
+class UsageRow(NamedTuple):
+    """Tokens of one API message."""
+
+    message_id: str | None
+    round: int
+    sidechain: str | None
+    model: str | None
+    at: str | None
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+
+
+def preview(text: str) -> str:
+    """The first words on one line, safe to store anywhere."""
+    return storable(" ".join(text[: PREVIEW_CHARS * 4].split())[:PREVIEW_CHARS])
+
+
+def storable(text: str) -> str:
+    """Text that SQLite can hold: no NUL, no lone surrogate."""
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def round_row(round_: Round, session_id: str, round_file: str) -> RoundRow:
+    """The row of a round."""
+    prompt = round_.prompt
+    thinking = [b for b in round_.blocks() if isinstance(b, Thinking)]
+    answers = (text_of(m) for m in round_.messages if m.role == "assistant" and not m.sidechain)
+    return RoundRow(
+        session_id,
+        round_.number,
+        round_.started,
+        None,
+        preview(text_of(prompt)) if prompt else "",
+        preview(next((answer for answer in answers if answer.strip()), "")),
+        sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name),
+        len(thinking),
+        sum(len(b.text) for b in thinking),
+        round_.token_count,
+        round_file,
+    )
+
+
+def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[TextRow]:
+    """Searchable text from records at or behind byte `since`; what came before is indexed already."""
+    for message in round_.messages:
+        for block in message.blocks:
+            for kind, tool, offset, text in _texts(block, message):
+                if offset >= since and text.strip():
+                    body = storable(text)
+                    yield TextRow(round_.number, kind, tool, sidechain, offset, body, hidden_words(body))
+
+
+def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, int, str]]:
+    match block:
+        case Text(text):
+            yield message.role, None, block.ref.offset, text
+        case Thinking(text):
+            yield "thinking", None, block.ref.offset, text
+        case Tool():
+            if block.name:
+                yield "tool", block.name, block.ref.offset, _input_text(block)
+            if block.result:
+                yield "result", block.name, block.result.offset, _output_text(block)
+        case Compaction(text):
+            yield "compaction", None, block.ref.offset, text
+        case Event(_, text):
+            yield "event", None, block.ref.offset, text
+        case _:
+            return
+
+
+def _input_text(tool: Tool) -> str:
+    """What was asked of a tool, as words: strings as they are, the rest as JSON."""
+    if isinstance(tool.input, dict):
+        values: list[object] = list(tool.input.values())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return "\n".join(v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values)
+    return tool.input if isinstance(tool.input, str) else json.dumps(tool.input, ensure_ascii=False)
+
+
+def _output_text(tool: Tool) -> str:
+    parts = tool.output or ()
+    return "\n".join(p.text if isinstance(p, Text) else "" for p in parts if not isinstance(p, Unknown))
+
+
+def usage_rows(round_: Round, sidechain: str | None) -> Iterator[UsageRow]:
+    """Tokens per API message of a round."""
+    for message in round_.messages:
+        if message.usage:
+            u = message.usage
+            yield UsageRow(
+                message.id,
+                round_.number,
+                sidechain,
+                message.model,
+                message.at,
+                u.input,
+                u.output,
+                u.cache_read,
+                u.cache_write,
+            )

@@ -1,0 +1,127 @@
+"""The SQL of the indexes. `rounds` and `rounds_fts` are the specification's; the rest is ours.
+
+Every index is derived: a change of schema raises `SCHEMA_VERSION`, and an index of another version is rebuilt.
+"""
+
+SCHEMA_VERSION = 1
+
+ROUNDS = """
+CREATE TABLE IF NOT EXISTS rounds (
+  session_id TEXT,
+  round INTEGER,
+  started TEXT,
+  engagement_id TEXT,
+  user_preview TEXT,
+  agent_preview TEXT,
+  tool_count INTEGER,
+  thinking_count INTEGER,
+  thinking_chars INTEGER,
+  token_count INTEGER,
+  round_file TEXT,
+  PRIMARY KEY (session_id, round)
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS rounds_fts USING fts5(
+  session_id, round, user_preview, agent_preview,
+  content='rounds', content_rowid='rowid'
+);
+CREATE TRIGGER IF NOT EXISTS rounds_added AFTER INSERT ON rounds BEGIN
+  INSERT INTO rounds_fts(rowid, session_id, round, user_preview, agent_preview)
+  VALUES (new.rowid, new.session_id, new.round, new.user_preview, new.agent_preview);
+END;
+CREATE TRIGGER IF NOT EXISTS rounds_removed AFTER DELETE ON rounds BEGIN
+  INSERT INTO rounds_fts(rounds_fts, rowid, session_id, round, user_preview, agent_preview)
+  VALUES ('delete', old.rowid, old.session_id, old.round, old.user_preview, old.agent_preview);
+END;
+CREATE TRIGGER IF NOT EXISTS rounds_changed AFTER UPDATE OF user_preview, agent_preview ON rounds BEGIN
+  INSERT INTO rounds_fts(rounds_fts, rowid, session_id, round, user_preview, agent_preview)
+  VALUES ('delete', old.rowid, old.session_id, old.round, old.user_preview, old.agent_preview);
+  INSERT INTO rounds_fts(rowid, session_id, round, user_preview, agent_preview)
+  VALUES (new.rowid, new.session_id, new.round, new.user_preview, new.agent_preview);
+END;
+"""
+
+ARCHIVE = """
+CREATE TABLE IF NOT EXISTS sessions (
+  id INTEGER PRIMARY KEY,
+  session_id TEXT NOT NULL UNIQUE,
+  agent_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  title TEXT,
+  summary TEXT,
+  model TEXT,
+  cwd TEXT,
+  branch TEXT,
+  started TEXT,
+  ended TEXT,
+  rounds INTEGER,
+  prompts INTEGER,
+  messages INTEGER,
+  tool_calls INTEGER,
+  tokens INTEGER,
+  problems INTEGER,
+  sidechains INTEGER,
+  source_bytes INTEGER,
+  origin TEXT,
+  path TEXT,
+  facts TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS sessions_by_origin ON sessions(origin);
+CREATE TABLE IF NOT EXISTS sidechains (
+  session INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  PRIMARY KEY (session, id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS versions (
+  session INTEGER NOT NULL,
+  hash8 TEXT NOT NULL,
+  path TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  PRIMARY KEY (session, hash8)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS branches (
+  session INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  follows INTEGER,
+  PRIMARY KEY (session, round)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS texts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session INTEGER NOT NULL,
+  round INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  tool TEXT,
+  sidechain TEXT,
+  offset INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS texts_by_session ON texts(session, round);
+CREATE VIRTUAL TABLE IF NOT EXISTS texts_fts USING fts5(
+  body, aux, content='', tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE IF NOT EXISTS usage (
+  session INTEGER NOT NULL,
+  message_id TEXT,
+  round INTEGER NOT NULL,
+  sidechain TEXT,
+  model TEXT,
+  at TEXT,
+  input INTEGER,
+  output INTEGER,
+  cache_read INTEGER,
+  cache_write INTEGER
+);
+CREATE INDEX IF NOT EXISTS usage_by_session ON usage(session, round);
+CREATE TABLE IF NOT EXISTS seen (
+  path TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  signature TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS progress (
+  session_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  name TEXT NOT NULL,
+  state BLOB NOT NULL,
+  PRIMARY KEY (session_id, version, name)
+) WITHOUT ROWID;
+"""

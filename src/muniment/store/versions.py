@@ -1,0 +1,181 @@
+"""Same id, other content: which version of a session a file belongs to, and how nothing is overwritten.
+
+A file that extends what is kept is an append; one that is contained in it brings nothing new; anything else is
+a version of its own. A source that was rewritten in place becomes the current version, and the former one is
+moved to `versions/<hash8>/`; a diverging copy found elsewhere is put there itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from muniment import files
+from muniment.sources.base import Found, Source, SourceFile
+from muniment.store import evidence
+from muniment.store.evidence import Kept, Manifest
+from muniment.store.layout import Shelf
+
+SAMPLE_BYTES = 4096
+
+
+class Choice(Struct, frozen=True):
+    """Where a found session goes."""
+
+    version: str = ""
+    """Empty for the current version, else the name of another."""
+    set_aside: bool = False
+    """The current version must be moved away first."""
+    skip_main: bool = False
+    """The transcript brings nothing new; its side files may."""
+    note: str = ""
+
+
+def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
+    """The version that the found files belong to."""
+    manifest = evidence.load(shelf.evidence)
+    main = found.main
+    if manifest is None or main is None or manifest.main is None:
+        return Choice()
+    kept = manifest.main
+    packed = source.packed(kept.name) or source.packed(main.name)
+    if kept.path == main.path and not packed and _grown_in_place(shelf.evidence, kept, main):
+        return Choice()
+    relation = compare(shelf.evidence, kept, main, source)
+    if relation == "equal":
+        return Choice(skip_main=packed)
+    if relation == "extends" and not packed:
+        return Choice()
+    if relation == "contained":
+        note = "the source shrank; the store keeps what it had" if kept.path == main.path else ""
+        return Choice(skip_main=True, note=note)
+    if kept.path == main.path or relation == "extends":
+        return Choice(set_aside=True, note="the source was rewritten; both versions are kept")
+    return _other_version(shelf, main, source)
+
+
+def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
+    """A copy that differs from the current version: one of the versions known, or a new one."""
+    note = "same id, other content: kept as a version of its own"
+    folder = shelf.folder / "versions"
+    for name in sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []:
+        manifest = evidence.load(shelf.version(name).evidence)
+        if manifest and manifest.main:
+            relation = compare(shelf.version(name).evidence, manifest.main, main, source)
+            if relation != "differs":
+                return Choice(version=name, skip_main=relation == "contained", note=note)
+    return Choice(version=_digest(Path(main.path), main.size)[:8], note=note)
+
+
+def _digest(path: Path, size: int) -> str:
+    """The hash that `Kept.digest` will give for this content."""
+    frames: list[str] = []
+    current, length = hashlib.sha256(), 0
+    for piece in files.chunks(path, 0, size):
+        current.update(piece)
+        length += len(piece)
+        if length >= evidence.FRAME_BYTES:
+            frames.append(current.hexdigest())
+            current, length = hashlib.sha256(), 0
+    if length:
+        frames.append(current.hexdigest())
+    return hashlib.sha256("".join(frames).encode()).hexdigest()
+
+
+def _grown_in_place(folder: Path, kept: Kept, file: SourceFile) -> bool:
+    """A file that only grew, judged without reading it again: its end is where and what it was."""
+    if file.size < kept.size or not kept.frames:
+        return False
+    start = max(0, kept.size - SAMPLE_BYTES)
+    return b"".join(evidence.read(folder, kept, start)) == b"".join(files.chunks(Path(file.path), start, kept.size))
+
+
+def rewritten(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
+    """Whether a file no longer begins with what is kept of it."""
+    if not kept.frames or _grown_in_place(folder, kept, file):
+        return False
+    return compare(folder, kept, file, source) == "differs"
+
+
+def compare(folder: Path, kept: Kept, file: SourceFile, source: Source) -> str:
+    """How a file relates to what is kept: equal, extends, contained or differs. Compares content, all of it."""
+    ours = _Stream(source.open(kept.name, evidence.read(folder, kept)))
+    theirs = _Stream(source.open(file.name, files.chunks(Path(file.path), 0, file.size)))
+    while True:
+        length = min(ours.available(), theirs.available())
+        if length == 0:
+            break
+        if ours.take(length) != theirs.take(length):
+            return "differs"
+    if ours.available():
+        return "contained"
+    return "extends" if theirs.available() else "equal"
+
+
+class _Stream:
+    """Pieces of any size, read in steps."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self.pieces: Iterator[bytes] = iter(pieces)
+        self.current = memoryview(b"")
+
+    def available(self) -> int:
+        while not self.current and (piece := next(self.pieces, None)) is not None:
+            self.current = memoryview(piece)
+        return len(self.current)
+
+    def take(self, length: int) -> memoryview:
+        taken, self.current = self.current[:length], self.current[length:]
+        return taken
+
+
+# -- keeping what is replaced
+
+
+def move(shelf: Shelf, to: Shelf) -> None:
+    """Everything of a session to another shelf. The evidence goes last: while it is here, nothing is lost."""
+    files.make_folder(to.folder)
+    if shelf.document.exists():
+        shelf.document.replace(to.document)
+    for name in ("rounds", "media", "sidechains", "session.db", "index.md", "source"):
+        if (shelf.folder / name).exists():
+            (shelf.folder / name).replace(to.folder / name)
+
+
+def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
+    """A file was rewritten: its former content stays under another name, out of the way of a restore."""
+    old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old")
+    evidence.packed_path(folder, kept.name).replace(evidence.packed_path(folder, old.name))
+    remaining = tuple(k for k in manifest.files if k.name != kept.name)
+    changed = structs.replace(manifest, files=remaining).put(old)
+    evidence.save(folder, changed)
+    return changed
+
+
+def keep_edited(shelf: Shelf) -> Path:
+    """An edited document is copied aside before it is written anew."""
+    data = shelf.document.read_bytes()
+    path = shelf.folder / "versions" / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
+    files.make_folder(path.parent)
+    files.write_atomic(path, [data])
+    return path
+
+
+def remove_stale_rounds(shelf: Shelf, last: int) -> None:
+    """Round files behind the last one were left by a run that was killed while setting a version aside."""
+    number = last + 1
+    while (path := shelf.round_file(number)).exists():
+        path.unlink()
+        number += 1
+
+
+def round_with(shelf: Shelf, record_id: str, last: int) -> int | None:
+    """The round that holds a record, searched backwards from `last`."""
+    needle = f'"id":"{record_id}"'.encode("utf-8", "surrogatepass")
+    for number in range(last, 0, -1):
+        if needle in shelf.round_file(number).read_bytes():
+            return number
+    return None

@@ -1,0 +1,105 @@
+"""The document grammar is exact: whatever a session holds, a document gives it back and forges no boundary."""
+
+import re
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from muniment.model import Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown
+from muniment.store import document, escape
+
+STRUCTURE = [
+    "\n", "\n\n", "---", "\n---\n\n", "### 2026-03-19T10:00:05.120Z · user", "### undated · assistant\n", "### x · user",
+    "<details><summary>Thinking</summary>", "<details><summary>Tool: Bash</summary>\n<!-- t1 -->", "</details>",
+    "<!-- msg_01 · m -->", "<!-- next -->", "```", "````json", "~~~", "- key: 1", "- key:", "Output:", "Output (error):",
+    "\\", "\\\\### x · user", "\\</details>", "![image/png](a/media/" + "0" * 64 + ".png)", "session_id: x", "\0", "\r", "\r\n",
+    "\u2028", "\u0085", "\ud83d", "\ude00", "\u241b", "\u241b1b;", "\x1b[31m", "\x7f", "\ufeff", "a", " ", "中文", "é", "😀", "-->", "&lt;",
+]  # fmt: skip
+
+hostile = st.lists(st.one_of(st.sampled_from(STRUCTURE), st.text(max_size=6)), max_size=12).map("".join)
+names = st.one_of(st.sampled_from(["Bash", "msg_01AbC", "mcp__x__y", ""]), hostile)
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), hostile)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(hostile, inner, max_size=3)),
+    max_leaves=6,
+)
+media = st.builds(
+    Media,
+    name=st.sampled_from(["0" * 64 + ".png", "a" * 64 + ".pdf"]),
+    media_type=st.sampled_from(["image/png", "x/y"]),
+)
+unknown = st.builds(Unknown, kind=names, value=values, damage=hostile)
+tools = st.builds(
+    Tool,
+    id=names,
+    name=st.one_of(st.none(), names),
+    input=st.one_of(
+        values, st.dictionaries(st.sampled_from(["command", "file_path", "Output", "a b"]), values, max_size=4)
+    ),
+    output=st.one_of(st.none(), st.lists(st.one_of(st.builds(Text, hostile), media, unknown), max_size=3).map(tuple)),
+    is_error=st.sampled_from([None, True, False]),
+    sidechain=st.one_of(st.none(), names),
+)
+blocks = st.one_of(
+    st.builds(Text, hostile),
+    st.builds(Thinking, hostile, redacted=st.booleans()),
+    tools,
+    media,
+    st.builds(Compaction, hostile),
+    st.builds(Event, kind=names, text=hostile),
+    unknown,
+)
+messages = st.builds(
+    Message,
+    role=st.sampled_from(["user", "assistant"]),
+    at=st.one_of(st.none(), st.just("2026-03-19T10:00:05.120Z"), hostile),
+    blocks=st.lists(blocks, max_size=5).map(tuple),
+    id=st.one_of(st.none(), names),
+    model=st.one_of(st.none(), names),
+    sidechain=st.one_of(st.none(), names),
+    queued=st.booleans(),
+)
+
+
+def written(session: list[Message]) -> bytes:
+    return document.SEPARATOR.encode().join(document.render(session, "id"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(messages, max_size=4))
+@example([Message(role="user", blocks=(Text(""), Thinking(""), Text("\n"), Text("---\n\n### x · user")))])
+def test_a_document_gives_back_every_message_that_was_written(session: list[Message]) -> None:
+    body = escape.from_bytes(written(session))
+    assert list(document.parse(body)) == [document.visible(message) for message in session]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(messages, max_size=4))
+def test_only_real_messages_have_a_header_line(session: list[Message]) -> None:
+    """A reader who knows nothing but the header pattern finds exactly the messages."""
+    headers = re.findall(rb"^### \S+ \xc2\xb7 (?:user|assistant)$", written(session), re.MULTILINE)
+    assert len(headers) == len(session)
+
+
+@settings(max_examples=200, deadline=None)
+@given(hostile)
+def test_a_document_holds_no_control_characters(text: str) -> None:
+    data = escape.to_bytes(text)
+    assert escape.from_bytes(data) == text
+    assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", data)
+    data.decode("utf-8")
+
+
+@given(hostile)
+def test_escaping_touches_only_lines_that_look_like_structure(text: str) -> None:
+    for line in text.split("\n"):
+        if not any(hint in line for hint in ("### ", "details>", "<!-- next", "/media/")):
+            assert escape.escape_text(line) == line
+
+
+def test_a_megabyte_line_survives() -> None:
+    message = Message(
+        role="user", blocks=(Text("x" * 1_000_000 + "`" * 5), Tool(id="t", name="B", input={"a": "`" * 9}))
+    )
+    assert list(document.parse(escape.from_bytes(written([message])))) == [document.visible(message)]
