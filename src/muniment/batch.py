@@ -13,11 +13,13 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from muniment import inscribe as one
 from muniment import sources
@@ -88,9 +90,13 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
         left = [task.found for task in todo.tasks]
         while left:
             wave, left = _first_of_each(left)
-            now = plan(layout, wave)
-            with _workers(layout, now) as pool, Index(layout, write=True) as target:
-                _Writer(layout, target, report).run(pool, now.tasks)
+            carry_out(layout, plan(layout, wave), report)
+
+
+def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None = None) -> None:
+    """Do what is planned, at most one task per session, into the index or a new one."""
+    with _workers(layout, now) as pool, Index(layout, write=True, path=database) as target:
+        _Writer(layout, target, report).run(pool, now.tasks)
 
 
 def _first_of_each(found: list[Found]) -> tuple[list[Found], list[Found]]:
@@ -122,7 +128,7 @@ class _Writer:
         """Keep every worker busy until nothing is left. An interruption commits what is whole."""
         self.target.begin()
         try:
-            for worker, message in _conversation(pool, tasks):
+            for worker, message in _conversation(self.layout, pool, tasks):
                 self.take(worker, message)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
@@ -178,85 +184,72 @@ class _Writer:
 
 
 class _Worker:
-    """A process that inscribes the sessions it is sent; without a process, this one does."""
+    """A process that inscribes the sessions it is sent."""
 
-    def __init__(self, number: int, connection: Connection | None, process: Any = None) -> None:
+    def __init__(self, number: int, connection: Connection, process: BaseProcess) -> None:
         self.number = number
         self.connection = connection
         self.process = process
         self.task: Task | None = None
 
+    def send(self, waiting: list[Task]) -> bool:
+        """Give it the next task, if there is one and it lives."""
+        if not waiting or not self.process.is_alive():
+            return False
+        self.task = waiting.pop()
+        self.connection.send(self.task)
+        return True
+
+    def receive(self) -> Any:
+        try:
+            return self.connection.recv()
+        except (EOFError, ConnectionResetError):
+            assert self.task, "a worker speaks only about a task"
+            return _failed(self.task, "the worker process died; run again")
+
 
 @contextlib.contextmanager
-def _workers(layout: Layout, todo: Plan) -> Iterator[list[_Worker]]:
+def _workers(layout: Layout, todo: Plan) -> Generator[list[_Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
-    if todo.bytes < SMALL_BYTES or len(todo.tasks) < 2:
-        yield [_Worker(0, None, layout)]
-        return
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool: list[_Worker] = []
-    for number in range(min(WORKERS, os.cpu_count() or 1)):
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(layout, theirs), daemon=True)
-        process.start()
-        theirs.close()
-        pool.append(_Worker(number, ours, process))
+    if todo.bytes >= SMALL_BYTES and len(todo.tasks) > 1:
+        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        for number in range(min(WORKERS, os.cpu_count() or 1)):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(layout, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            pool.append(_Worker(number, ours, process))
     try:
         yield pool
     finally:
         for worker in pool:
-            if worker.connection:
-                worker.connection.close()
+            worker.connection.close()
             worker.process.terminate()
             worker.process.join()
 
 
-def _conversation(pool: list[_Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+def _conversation(layout: Layout, pool: list[_Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
     """Everything the workers say, large sessions first so that none is left alone at the end."""
     waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
-    if pool[0].connection is None:
-        yield from _alone(pool[0].process, reversed(waiting))
-        return
-    busy = {worker.connection: worker for worker in pool if _send(worker, waiting)}
+    busy: dict[Any, _Worker] = {worker.connection: worker for worker in pool if worker.send(waiting)}
     while busy:
         for connection in wait(list(busy)):
-            worker = busy[connection]  # pyright: ignore[reportArgumentType]
-            message = _receive(worker)
+            worker = busy[connection]
+            message = worker.receive()
             yield worker.number, message
-            if isinstance(message, Outcome) and not (worker.process.is_alive() and _send(worker, waiting)):
-                del busy[connection]  # pyright: ignore[reportArgumentType]
-    if waiting:
-        yield from _alone(pool[0].process and _layout_of(pool), reversed(waiting))
+            if isinstance(message, Outcome) and not worker.send(waiting):
+                del busy[connection]
+    for task in reversed(waiting):
+        yield from _alone(layout, task)
 
 
-def _layout_of(pool: list[_Worker]) -> Layout:
-    """All workers died: this process goes on with what is left."""
-    return pool[0].process._args[0]
-
-
-def _send(worker: _Worker, waiting: list[Task]) -> bool:
-    if not waiting or worker.connection is None:
-        return False
-    worker.task = waiting.pop()
-    worker.connection.send(worker.task)
-    return True
-
-
-def _receive(worker: _Worker) -> Any:
-    assert worker.connection and worker.task
-    try:
-        return worker.connection.recv()
-    except (EOFError, ConnectionResetError):
-        return _failed(worker.task, "the worker process died; run again")
-
-
-def _alone(layout: Layout, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-    """The same conversation without a second process; the rows of one session at a time wait in memory."""
-    for task in tasks:
-        said: list[Any] = []
-        outcome = _inscribe(layout, task, said.append)
-        for message in [*said, outcome]:
-            yield 0, message
+def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
+    """The same conversation without a second process; the rows of the session wait in memory."""
+    said: list[Any] = []
+    outcome = _inscribe(layout, task, said.append)
+    for message in [*said, outcome]:
+        yield 0, message
 
 
 def _serve(layout: Layout, connection: Connection) -> None:
@@ -284,5 +277,4 @@ def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
 
 
 def _failed(task: Task, note: str) -> Outcome:
-    outcome = Outcome(task.found.session_id, one.key_path(task.found), "failed", note=note)
-    return structs.replace(outcome)
+    return Outcome(task.found.session_id, one.key_path(task.found), "failed", note=note)

@@ -54,6 +54,8 @@ class Task(Struct, frozen=True):
     signature: str
     progress: dict[str, dict[str, bytes]]
     """By version ("" is the current one), then by file name: encoded `Progress`."""
+    rebuild: str | None = None
+    """Derive this version anew from its evidence, instead of looking at the source."""
 
 
 class Outcome(Struct, frozen=True):
@@ -62,7 +64,7 @@ class Outcome(Struct, frozen=True):
     session_id: str
     path: str
     what: str
-    """new, appended, unchanged, version, shrunk or failed."""
+    """new, appended, unchanged, version, shrunk, rebuilt or failed."""
     rounds: int = 0
     messages: int = 0
     bytes_read: int = 0
@@ -121,7 +123,8 @@ def key_path(found: Found) -> str:
 
 def inscribe(layout: Layout, task: Task, sink: Sink) -> Outcome:
     """Put one session into the store, or what is new of it."""
-    return Inscription(layout, task, sink).run()
+    inscription = Inscription(layout, task, sink)
+    return inscription.run() if task.rebuild is None else inscription.rebuild(task.rebuild)
 
 
 class Inscription:
@@ -155,16 +158,40 @@ class Inscription:
         saved: dict[str, Progress] = {}
         for file in self.found.files:
             if choice.skip_main and file.role == "main":
+                manifest = self._seen(manifest, manifest.main, file)
                 continue
             if file.role in ("main", "sidechain"):
-                manifest, made = self._transcript(file, manifest, progress.get(file.name))
-                saved[file.name] = made
-                facts[file.id] = made.facts
+                name = (manifest.main or file).name if file.role == "main" else file.name
+                manifest, made = self._transcript(file, manifest, progress.get(name))
+                if made:
+                    saved[name] = made
+                    facts[file.id] = made.facts
             else:
                 manifest = self._side_file(file, manifest)
-        if self.changed or known is None:
+        if manifest != known:
+            files.make_folder(self.shelf.evidence)
             evidence.save(self.shelf.evidence, manifest)
         return self._finish(manifest, facts, saved, progress, choice, is_new=known is None)
+
+    def rebuild(self, version: str) -> Outcome:
+        """Everything derived, anew from the evidence alone; the source is not looked at."""
+        self.version = version
+        self.shelf = self.current.version(version) if version else self.current
+        manifest = evidence.load(self.shelf.evidence)
+        assert manifest, "only sessions with evidence are rebuilt"
+        facts: dict[str | None, Facts] = {}
+        saved: dict[str, Progress] = {}
+        for kept in manifest.files:
+            if kept.role in ("main", "sidechain"):
+                file = SourceFile(kept.path, kept.name, kept.role, kept.size, kept.mtime_ns, id=kept.id)
+                writer = TranscriptWriter(self, self._shelf_of(file), file, kept, None)
+                writer.run()
+                saved[kept.name] = writer.progress
+                facts[file.id] = writer.progress.facts
+        return self._finish(manifest, facts, saved, {}, versions.Choice(), is_new=True)
+
+    def _shelf_of(self, file: SourceFile) -> Shelf:
+        return self.shelf.sidechain(file.id) if file.role == "sidechain" and file.id else self.shelf
 
     def _known_progress(self) -> dict[str, bytes]:
         """Nothing is known of a version that was set aside just now."""
@@ -173,7 +200,8 @@ class Inscription:
     def _set_aside(self) -> None:
         """The source was rewritten: what was current becomes an older version, then the new content is read."""
         manifest = evidence.load(self.current.evidence)
-        assert manifest and manifest.main, "only a known transcript can have been rewritten"
+        assert manifest, "a rewritten transcript is known"
+        assert manifest.main, "a rewritten transcript is known"
         hash8 = manifest.main.digest[:8]
         state = self.task.progress.get("", {}).get(manifest.main.name)
         old = codec.decode(state, Progress).facts if state else Facts(self.found.session_id, self.found.source)
@@ -184,19 +212,44 @@ class Inscription:
 
     def _side_file(self, file: SourceFile, manifest: Manifest) -> Manifest:
         """A file that is kept and not read: as it is now, and as it was before if it was rewritten."""
-        kept = manifest.get(file.name)
+        kept = self._kept(manifest, file)
         if kept and kept.size == file.size and kept.mtime_ns == file.mtime_ns and file.text is None:
             return manifest
         content = file.text if file.text is not None else b"".join(files.chunks(Path(file.path), 0, file.size))
         before = b"".join(evidence.read(self.shelf.evidence, kept)) if kept else b""
-        if kept and content == before:
-            return manifest
+        if kept and before.startswith(content):
+            return self._seen(manifest, kept, file)
         if kept and not content.startswith(before):
+            if kept.path != file.path:
+                return self._put(manifest, self._beside(file, [content]), file)
             manifest = versions.keep_old_file(self.shelf.evidence, manifest, kept)
             kept, before = None, b""
-        made = self._keep(file, kept, [content[len(before) :]])
+        return self._put(manifest, self._keep(file, kept, [content[len(before) :]]), file)
+
+    def _kept(self, manifest: Manifest, file: SourceFile) -> Kept | None:
+        """What is kept of a file: under its path if it was met there, else under its name."""
+        return next((k for k in manifest.files if k.path == file.path and k.role != "old"), manifest.get(file.name))
+
+    def _beside(self, file: SourceFile, pieces: Iterable[bytes]) -> Kept:
+        """A file of the same name and other content, found below another folder: kept under a name of its own."""
+        name = f"{file.name}@{hashlib.sha256(file.path.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        kept = Kept(name, "side", file.path, root=self.found.root, place=file.name)
+        return self._keep(file, kept, pieces)
+
+    def _put(self, manifest: Manifest, made: Kept, file: SourceFile) -> Manifest:
+        """With this file as it now stands; the path it was first found at keeps what it had."""
         self.changed = True
-        return manifest.put(made)
+        before = manifest.get(made.name)
+        if before and before.path != file.path and manifest.size_at(before, before.path) == before.size:
+            root, place = before.root or manifest.root, before.place or before.name
+            manifest = manifest.put(made).seen_at(made, before.path, root, place, manifest.home, before.size)
+        return self._seen(manifest.put(made), made, file)
+
+    def _seen(self, manifest: Manifest, kept: Kept | None, file: SourceFile) -> Manifest:
+        if kept is None or file.role == "history":
+            return manifest
+        size = min(file.size, kept.size)
+        return manifest.seen_at(kept, file.path, self.found.root, file.name, self.found.home, size)
 
     def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
         appender = Appender(self.shelf.evidence, kept or Kept(file.name, file.role, file.path, id=file.id))
@@ -206,21 +259,24 @@ class Inscription:
 
     # -- transcripts
 
-    def _transcript(self, file: SourceFile, manifest: Manifest, progress: Progress | None) -> tuple[Manifest, Progress]:
-        kept = manifest.get(file.name) or (manifest.main if file.role == "main" else None)
+    def _transcript(
+        self, file: SourceFile, manifest: Manifest, progress: Progress | None
+    ) -> tuple[Manifest, Progress | None]:
+        kept = self._kept(manifest, file) or (manifest.main if file.role == "main" else None)
         if kept and versions.rewritten(self.shelf.evidence, kept, file, self.source):
+            if kept.path != file.path:
+                pieces = files.chunks(Path(file.path), 0, file.size)
+                return self._put(manifest, self._beside(file, pieces), file), progress
             manifest = versions.keep_old_file(self.shelf.evidence, manifest, kept)
             kept = None
-        shelf = self.shelf.sidechain(file.id) if file.role == "sidechain" and file.id else self.shelf
+        shelf = self._shelf_of(file)
         if progress and (kept is None or progress.size > kept.size or self._edited(shelf, progress)):
             progress = None
         if progress and kept and progress.size == kept.size >= file.size:
-            return manifest, progress
-        self.changed = True
+            return self._seen(manifest, kept, file), progress
         kept = kept or Kept(file.name, file.role, file.path, id=file.id)
         writer = TranscriptWriter(self, shelf, file, kept, progress)
-        made = writer.run()
-        return manifest.put(made), writer.progress
+        return self._put(manifest, writer.run(), file), writer.progress
 
     def _edited(self, shelf: Shelf, progress: Progress) -> bool:
         """Somebody changed the messages of a document: it is kept aside and written anew from the evidence."""
@@ -274,8 +330,16 @@ class Inscription:
         return outcome
 
     def _outcome(self, facts: Facts, choice: versions.Choice, is_new: bool) -> Outcome:
-        what = "new" if is_new else "appended" if self.changed else "unchanged"
-        if self.version or self.moved:
+        what = (
+            "rebuilt"
+            if self.task.rebuild is not None
+            else "new"
+            if is_new
+            else "appended"
+            if self.changed
+            else "unchanged"
+        )
+        if (self.version or self.moved) and self.task.rebuild is None:
             what = "version" if self.changed else "unchanged"
         elif choice.note and not self.changed:
             what = "shrunk"
@@ -470,7 +534,7 @@ def make_head(
     source = inscription.source
     name = facts.agent_name or source.family.capitalize()
     date = (facts.started or "undated")[:10]
-    fields = {
+    fields: dict[str, Any] = {
         "session_id": facts.session_id,
         "agent_id": inscription.task.agent_id,
         "role": existing.fields.get("role") if existing else None,

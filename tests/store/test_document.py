@@ -9,12 +9,15 @@ from muniment.model import Compaction, Event, Media, Message, Text, Thinking, To
 from muniment.store import document, escape
 
 STRUCTURE = [
-    "\n", "\n\n", "---", "\n---\n\n", "### 2026-03-19T10:00:05.120Z · user", "### undated · assistant\n", "### x · user",
-    "<details><summary>Thinking</summary>", "<details><summary>Tool: Bash</summary>\n<!-- t1 -->", "</details>",
-    "<!-- msg_01 · m -->", "<!-- next -->", "```", "````json", "~~~", "- key: 1", "- key:", "Output:", "Output (error):",
-    "\\", "\\\\### x · user", "\\</details>", "![image/png](a/media/" + "0" * 64 + ".png)", "session_id: x", "\0", "\r", "\r\n",
-    "\u2028", "\u0085", "\ud83d", "\ude00", "\u241b", "\u241b1b;", "\x1b[31m", "\x7f", "\ufeff", "a", " ", "中文", "é", "😀", "-->", "&lt;",
-]  # fmt: skip
+    *("\n", "\n\n", "---", "\n---\n\n", "a", " ", "é", "中文", "😀", "\\", "-->", "&lt;", "session_id: x"),
+    *("### 2026-03-19T10:00:05.120Z · user", "### undated · assistant\n", "### x · user", "\\\\### x · user"),
+    *("<details><summary>Thinking</summary>", "<details><summary>Tool: Bash</summary>\n<!-- t1 -->"),
+    *("</details>", "\\</details>", "<!-- msg_01 · m -->", "<!-- next -->"),
+    *("```", "````json", "~~~", "- key: 1", "- key:", "Output:", "Output (error):"),
+    "![image/png](a/media/" + "0" * 64 + ".png)",
+    *("\0", "\r", "\r\n", "\u2028", "\u0085", "\ud83d", "\ude00", "\x1b[31m", "\x7f", "\ufeff"),
+    *("\u241b", "\u241b1b;"),
+]
 
 hostile = st.lists(st.one_of(st.sampled_from(STRUCTURE), st.text(max_size=6)), max_size=12).map("".join)
 names = st.one_of(st.sampled_from(["Bash", "msg_01AbC", "mcp__x__y", ""]), hostile)
@@ -71,7 +74,7 @@ def written(session: list[Message]) -> bytes:
 @example([Message(role="user", blocks=(Text(""), Thinking(""), Text("\n"), Text("---\n\n### x · user")))])
 def test_a_document_gives_back_every_message_that_was_written(session: list[Message]) -> None:
     body = escape.from_bytes(written(session))
-    assert list(document.parse(body)) == [document.visible(message) for message in session]
+    assert list(document.parse(body)) == [document.visible(message) for message in session if not message.silent]
 
 
 @settings(max_examples=200, deadline=None)
@@ -79,7 +82,7 @@ def test_a_document_gives_back_every_message_that_was_written(session: list[Mess
 def test_only_real_messages_have_a_header_line(session: list[Message]) -> None:
     """A reader who knows nothing but the header pattern finds exactly the messages."""
     headers = re.findall(rb"^### \S+ \xc2\xb7 (?:user|assistant)$", written(session), re.MULTILINE)
-    assert len(headers) == len(session)
+    assert len(headers) == sum(not message.silent for message in session)
 
 
 @settings(max_examples=200, deadline=None)

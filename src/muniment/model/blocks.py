@@ -106,3 +106,8 @@ class Tool(Struct, frozen=True, omit_defaults=True, tag="tool"):
 
 
 Block = Text | Thinking | Tool | Media | Compaction | Event | Unknown
+
+
+def is_quiet(block: Block) -> bool:
+    """An event that changes nothing for a reader."""
+    return isinstance(block, Event) and not block.text

@@ -6,11 +6,12 @@ and an append can go on from the facts at the start of the open round.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, structs
 
 from muniment.model.blocks import Event, Text, Tool
+from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 
 TITLE_RANK = {"summary": 1, "ai": 2, "user": 3}
@@ -62,7 +63,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
         """The facts once this round is known too."""
         changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
         changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
-        changed["messages"] = self.messages + len(round_.messages)
+        changed["messages"] = self.messages + sum(1 for m in round_.messages if not m.silent)
         tools = sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name)
         changed["tool_calls"] = self.tool_calls + tools
         changed["problems"] = self.problems + sum(1 for _ in round_.problems(""))
@@ -107,15 +108,15 @@ def _settings(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
 
 def _heard(facts: Facts, event: Event) -> Facts:
     """What an event says about the whole session."""
-    if event.kind == "title" and isinstance(event.detail, dict):
-        detail = cast("dict[str, str]", event.detail)
+    detail = mapping(event.detail)
+    if event.kind == "title":
         by = detail.get("by", "")
         if detail.get("title") and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
             return structs.replace(facts, title=detail["title"], title_by=by)
     elif event.kind == "agent-name" and isinstance(event.detail, str):
         return structs.replace(facts, agent_name=event.detail)
-    elif event.kind == "link" and isinstance(event.detail, dict):
-        link = Link(**cast("dict[str, str]", event.detail))
+    elif event.kind == "link" and detail:
+        link = Link(**detail)
         if link not in facts.links:
             return structs.replace(facts, links=(*facts.links, link))
     return facts

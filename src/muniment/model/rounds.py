@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from muniment.model.blocks import Block, Text, Unknown
+from muniment.model.blocks import Block, Text, Unknown, is_quiet
 from muniment.model.problems import Problem
 
 Role = Literal["user", "assistant"]
@@ -54,6 +54,11 @@ class Message(Struct, frozen=True, omit_defaults=True):
     client: str | None = None
     """Version of the agent program, where it changed with this message."""
 
+    @property
+    def silent(self) -> bool:
+        """Only quiet events of a session that has no conversation: neither counted nor shown."""
+        return self.role == "assistant" and self.id is None and all(is_quiet(block) for block in self.blocks)
+
 
 class Round(Struct, frozen=True, omit_defaults=True):
     """One human prompt and what followed from it."""
@@ -66,7 +71,7 @@ class Round(Struct, frozen=True, omit_defaults=True):
     """Record that the round continues, where it is not in the round before it: a rewind or a fork."""
     offset: int = 0
     """First byte of its first record in the evidence."""
-    media: dict[str, bytes] = field(default_factory=dict)
+    media: dict[str, bytes] = {}  # msgspec copies mutable defaults
     """Bytes of the media it brings; in memory only."""
 
     @property

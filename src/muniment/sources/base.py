@@ -11,7 +11,7 @@ import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -24,6 +24,15 @@ MAX_LINE_BYTES = 64 << 20
 
 NAMESPACE = uuid.UUID("6d0f5f5e-64a8-5a52-9b4e-6d756e696d65")
 """Of session ids made from native ids that are no UUIDs."""
+
+CONVERSATION = (
+    "text", "thinking", "signature", "tool call", "tool input", "tool output", "error flag", "image", "time", "id",
+    "parent", "message id", "model", "usage",
+)  # fmt: skip
+"""Claims that make up a conversation."""
+
+DOCUMENT = ("text", "thinking", "tool input", "tool output", "image")
+"""Claims that the document alone carries."""
 
 MediaBytes = Callable[[str], bytes]
 """The bytes of a media file by its name."""
@@ -73,6 +82,15 @@ class Found(Struct, frozen=True):
     @property
     def main(self) -> SourceFile | None:
         return next((f for f in self.files if f.role == "main"), None)
+
+
+class Claim(Struct, frozen=True, gc=False):
+    """One thing that a record says; `check` compares the claims of a source with those of an export."""
+
+    key: str
+    """Names the record, so that the same one is found again."""
+    field: str
+    value: Any = None
 
 
 class Move(Struct, frozen=True):
@@ -135,6 +153,24 @@ class Source:
     def place(self, facts: Facts, move: Move) -> str:
         """Where a written session belongs below the agent's home, so that the agent finds it."""
         raise NotImplementedError
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        """Everything a line says. Fields named in `CONVERSATION` are what must never be lost.
+
+        It looks at the line itself, not through the reader: the reader is what is being checked."""
+        raise NotImplementedError
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        """An original file for another place or identity: its new name and its bytes with what must change."""
+        raise NotImplementedError
+
+    def live(self, home: Path, native_id: str) -> int | None:
+        """The process that has the session open now, if the agent tells."""
+        return None
+
+    def remembered(self, home: Path) -> set[str]:
+        """Ids of sessions that the agent's own records know, whether or not their files are still there."""
+        return set()
 
     @property
     def writable(self) -> bool:

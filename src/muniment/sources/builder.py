@@ -114,8 +114,7 @@ class RoundBuilder:
     def close(self) -> Round:
         """The round as it stands."""
         if self.waiting:
-            at = next((b.ref.at for b in self.waiting if b.ref.at), None)
-            self.message("assistant", at=at)
+            self.message("assistant", at=next((b.ref.at for b in self.waiting if b.ref.at), None))
         return Round(
             number=self.number,
             messages=tuple(draft.frozen() for draft in self.drafts),

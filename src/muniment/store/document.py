@@ -31,20 +31,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 
 from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, codec
-from muniment.model.blocks import NOWHERE
+from muniment.model.blocks import NOWHERE, is_quiet
 from muniment.store import escape
 
 SEPARATOR = "\n---\n\n"
-QUIET = "quiet"
-"""Kind of the one event that counts the quiet ones."""
-
 _HEADER = re.compile(r"^### (\S+) · (user|assistant)$", re.MULTILINE)
 HEADER_BYTES = re.compile("^### \\S+ · (?:user|assistant)$".encode(), re.MULTILINE)
 """Where a message begins, for readers that work on the bytes."""
@@ -62,20 +59,11 @@ _LINK = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*/media/([0-9a-f]{64}\.\w+)\)$")
 
 
 def visible(message: Message) -> Message:
-    """The message as far as a document carries it."""
-    blocks: list[Block] = []
-    hidden = 0
-    for block in message.blocks:
-        if isinstance(block, Event) and not block.text:
-            hidden += block.detail if block.kind == QUIET and isinstance(block.detail, int) else 1
-        else:
-            blocks.append(_visible_block(block))
-    if hidden:
-        blocks.append(Event(kind=QUIET, detail=hidden))
+    """The message as far as a document carries it. Quiet events are left to the rounds."""
     return Message(
         role=message.role,
         at=message.at,
-        blocks=tuple(blocks),
+        blocks=tuple(_visible_block(block) for block in message.blocks if not is_quiet(block)),
         id=message.id,
         model=message.model,
         sidechain=message.sidechain,
@@ -109,36 +97,29 @@ def _visible_block(block: Block) -> Block:
 def render(messages: Iterable[Message], media_folder: str) -> Iterator[bytes]:
     """Each message as bytes, without the separators between them."""
     for message in messages:
-        yield escape.to_bytes(render_message(message, media_folder))
+        if not message.silent:
+            yield escape.to_bytes(render_message(message, media_folder))
 
 
 def render_message(message: Message, media_folder: str) -> str:
     """One message; `media_folder` is where its links point, as seen from the document."""
     at = message.at if message.at and _TIME.fullmatch(message.at) and message.at != "undated" else None
     out = [f"### {at or 'undated'} · {message.role}\n"]
-    blocks = message.blocks
-    hidden = sum(_hidden(block) for block in blocks)
-    out.append(_about(message, at, hidden))
+    out.append(_about(message, at))
     after_text = False
-    for block in blocks:
+    for block in message.blocks:
         if isinstance(block, Text):
             if after_text:
                 out.append(f"\n{escape.NEXT}\n")
             out.append(f"\n{escape.escape_text(block.text)}\n")
             after_text = True
-        elif not _hidden(block):
+        elif not is_quiet(block):
             out.append(f"\n{_render_block(block, media_folder)}\n")
             after_text = False
     return "".join(out)
 
 
-def _hidden(block: Block) -> int:
-    if not isinstance(block, Event) or block.text:
-        return 0
-    return block.detail if block.kind == QUIET and isinstance(block.detail, int) else 1
-
-
-def _about(message: Message, at: str | None, hidden: int) -> str:
+def _about(message: Message, at: str | None) -> str:
     """The comment under the header: id, model and what else a program wants to know."""
     fields: dict[str, Any] = {"id": message.id, "model": message.model, "sidechain": message.sidechain}
     fields |= {"at": message.at if at is None else None}
@@ -146,12 +127,10 @@ def _about(message: Message, at: str | None, hidden: int) -> str:
     if any(not _PLAIN.fullmatch(value) for value in given) or fields["at"]:
         said = {name: value for name, value in fields.items() if value is not None}
         said |= {"queued": True} if message.queued else {}
-        said |= {"events": hidden} if hidden else {}
         return f"<!-- {_inert(said)} -->\n"
     words = [message.id or "-", message.model or "-"]
     words += [f"sidechain {message.sidechain}"] if message.sidechain else []
     words += ["queued"] if message.queued else []
-    words += [f"{hidden} events"] if hidden else []
     return "" if words == ["-", "-"] else f"<!-- {' · '.join(words)} -->\n"
 
 
@@ -292,15 +271,9 @@ class _Parser:
         assert header, "split() gives messages that begin with a header"
         self.at = 1
         fields: dict[str, Any] = {"at": None if header[1] == "undated" else header[1]}
-        hidden = 0
         if self._here().startswith("<!-- "):
-            about = _parse_about(self._take())
-            hidden = about.pop("events", 0)
-            fields |= about
-        blocks = list(self._blocks())
-        if hidden:
-            blocks.append(Event(kind=QUIET, detail=hidden))
-        return Message(role=cast("Any", header[2]), blocks=tuple(blocks), **fields)
+            fields |= _parse_about(self._take())
+        return Message(role=cast("Any", header[2]), blocks=tuple(self._blocks()), **fields)
 
     def _here(self) -> str:
         return self.lines[self.at] if self.at < len(self.lines) else ""
@@ -332,7 +305,7 @@ class _Parser:
     def _begins_block(self, line: str) -> bool:
         return line == escape.NEXT or line.startswith("<details><summary>") or bool(_MEDIA.fullmatch(line))
 
-    def _free_text(self, stops: Any) -> str:
+    def _free_text(self, stops: Callable[[str], bool]) -> str:
         """Lines up to a blank one that is followed by structure, or to the end."""
         start = self.at
         while self.at < len(self.lines):
@@ -404,8 +377,8 @@ class _Parser:
             elif output is not None and _MEDIA.fullmatch(line):
                 output.append(_parse_media(self._take()))
             elif output is None and line.startswith("- "):
-                value = value if isinstance(value, dict) else {}
-                self._field(cast("dict[str, Any]", value))
+                value = codec.mapping(value)
+                self._field(value)
             else:
                 self.at += 1
         self._close()
@@ -449,8 +422,6 @@ def _parse_about(line: str) -> dict[str, Any]:
     for word in rest:
         if word == "queued":
             said["queued"] = True
-        elif word.endswith(" events"):
-            said["events"] = int(word.removesuffix(" events"))
         else:
             said["sidechain"] = word.removeprefix("sidechain ")
     return said

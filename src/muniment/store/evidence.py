@@ -13,9 +13,10 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
 
 import zstandard
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from muniment import files
 from muniment.errors import StoreError, Unsupported
@@ -49,6 +50,10 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     frames: tuple[Frame, ...] = ()
     mtime_ns: int = 0
     id: str | None = None
+    root: str | None = None
+    """Folder it was found below, where that is not the manifest's."""
+    place: str | None = None
+    """Its path below that folder, where that is not its name."""
 
     @property
     def size(self) -> int:
@@ -64,6 +69,20 @@ class Kept(Struct, frozen=True, omit_defaults=True):
         return hashlib.sha256("".join(f.sha256 for f in self.frames).encode()).hexdigest()
 
 
+class Copy(Struct, frozen=True, omit_defaults=True):
+    """Another path at which the beginning of a kept file was found: a backup, a snapshot, a moved project."""
+
+    kept: str
+    """Name of the kept file."""
+    path: str
+    root: str
+    place: str
+    """Path below that root."""
+    size: int
+    """How many of the kept bytes it holds."""
+    home: bool = False
+
+
 class Manifest(Struct, frozen=True):
     """All files of a session's evidence."""
 
@@ -73,7 +92,22 @@ class Manifest(Struct, frozen=True):
     home: bool = False
     native_id: str | None = None
     version: int = MANIFEST_VERSION
-    files: tuple[Kept, ...] = field(default_factory=tuple)
+    files: tuple[Kept, ...] = ()
+    copies: tuple[Copy, ...] = ()
+
+    def size_at(self, kept: Kept, path: str) -> int | None:
+        """How much of a kept file lay at a path when it was last looked at; None if it was never seen there."""
+        copy = next((c for c in self.copies if c.path == path and c.kept == kept.name), None)
+        if copy:
+            return copy.size
+        return kept.size if kept.path == path else None
+
+    def seen_at(self, kept: Kept, path: str, root: str, place: str, home: bool, size: int) -> Manifest:
+        """With this path known to hold the first `size` bytes of a kept file."""
+        others = tuple(c for c in self.copies if c.path != path)
+        if path != kept.path or size != kept.size:
+            others = (*others, Copy(kept.name, path, root, place, size, home))
+        return structs.replace(self, copies=tuple(sorted(others, key=lambda c: c.path)))
 
     def get(self, name: str) -> Kept | None:
         return next((kept for kept in self.files if kept.name == name), None)
@@ -124,15 +158,15 @@ class Appender:
         self.waiting: list[bytes] = []
         self.waiting_bytes = 0
         self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
-        self.out = self._open()
+        self.out: BinaryIO | None = None
 
-    def _open(self):
+    def _open(self) -> BinaryIO:
         files.make_folder(self.path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self.path, flags, files.FILE_MODE)
         os.ftruncate(descriptor, self.kept.packed_size)
         os.lseek(descriptor, 0, os.SEEK_END)
-        return os.fdopen(descriptor, "wb", buffering=0)
+        return cast("BinaryIO", os.fdopen(descriptor, "wb", buffering=0))
 
     def through(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Pass pieces on, keeping a copy of each."""
@@ -152,6 +186,7 @@ class Appender:
         frame = Frame(
             self.kept.size, len(content), self.kept.packed_size, len(packed), hashlib.sha256(content).hexdigest()
         )
+        self.out = self.out or self._open()
         written = 0
         while written < len(packed):
             written += self.out.write(packed[written:])
@@ -160,7 +195,8 @@ class Appender:
     def close(self) -> Kept:
         """Write what is left; the file as it now stands."""
         self._flush()
-        self.out.close()
+        if self.out:
+            self.out.close()
         return self.kept
 
 
@@ -188,3 +224,9 @@ def _unpack(decompressor: zstandard.ZstdDecompressor, data: bytes | None, frame:
             "the disk or a program changed it; restore that file of the store from a backup",
         )
     return content
+
+
+def survives(content: bytes) -> bool:
+    """Whether these bytes come back from a frame as they went in."""
+    packed = zstandard.ZstdCompressor(level=LEVEL).compress(content)
+    return zstandard.ZstdDecompressor().decompress(packed, max_output_size=len(content)) == content if content else True

@@ -7,7 +7,8 @@ Only the summary is a person's to edit; append and re-inscription keep it.
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import yaml
 from msgspec import Struct
@@ -73,7 +74,7 @@ def parse(data: bytes) -> Head:
 def _load_yaml(front: str) -> dict[str, Any]:
     """Plain values only: an alias in a frontmatter is an attack, not a document."""
     try:
-        events = yaml.parse(front, Loader=yaml.CSafeLoader)
+        events = cast("Iterable[object]", yaml.parse(front, Loader=yaml.CSafeLoader))  # pyright: ignore[reportUnknownMemberType]
         if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise Unsupported("frontmatter with YAML aliases", "is the file from another program?")
         return codec.mapping(yaml.load(front, Loader=yaml.CSafeLoader))

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ from msgspec import Struct
 from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
-from muniment.store import schema
-from muniment.store.layout import Layout
-from muniment.store.rows import RoundRow, TextRow, UsageRow
+from muniment.store import rounds, schema
+from muniment.store.layout import Layout, Shelf
+from muniment.store.rows import RoundRow, TextRow, UsageRow, text_rows
 
 BUSY_MS = 10_000
 
@@ -81,27 +81,38 @@ def exists(layout: Layout) -> bool:
 class Index:
     """The open index of a store."""
 
-    def __init__(self, layout: Layout, write: bool = False) -> None:
+    def __init__(self, layout: Layout, write: bool = False, path: Path | None = None) -> None:
         self.layout = layout
+        self.path = path or layout.database
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if write else 0)
         if write:
             files.make_folder(layout.sessions)
-            _private(layout.database)
-        elif not layout.database.exists():
+            _private(self.path)
+        elif not self.path.exists():
             raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
         try:
-            self.db = apsw.Connection(str(layout.database), flags=flags)
+            self.db: Any = apsw.Connection(str(self.path), flags=flags)
         except apsw.CantOpenError:
-            raise StoreError(f"{layout.database}: cannot be opened", "is the store readable and writable?") from None
+            raise StoreError(f"{self.path}: cannot be opened", "is the store readable and writable?") from None
         self.db.set_busy_timeout(BUSY_MS)
         if write:
             self._prepare()
+        else:
+            self._require_version()
+
+    def _require_version(self) -> None:
+        try:
+            version = self.db.execute("PRAGMA user_version").get
+        except apsw.NotADBError:
+            raise StoreError(f"{self.path}: damaged index", "`muniment reindex` builds it anew") from None
+        if version != schema.SCHEMA_VERSION:
+            raise StoreError(f"{self.path}: index version {version}", "`muniment reindex` builds it anew")
 
     def _prepare(self) -> None:
         self.db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;")
         version = self.db.execute("PRAGMA user_version").get
         if version not in (0, schema.SCHEMA_VERSION):
-            raise StoreError(f"{self.layout.database}: index version {version}", "`muniment reindex` builds it anew")
+            raise StoreError(f"{self.path}: index version {version}", "`muniment reindex` builds it anew")
         if version == 0:
             with self.db:
                 self.db.execute(schema.ROUNDS + schema.ARCHIVE)
@@ -173,9 +184,9 @@ class Index:
         """What is known of a session as a whole, replaced."""
         f = row.facts
         self.db.execute(
-            """UPDATE sessions SET agent_id=?, source=?, title=?, summary=?, model=?, cwd=?, branch=?, started=?, ended=?,
-            rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?, origin=?,
-            path=?, facts=? WHERE id=?""",
+            """UPDATE sessions SET agent_id=?, source=?, title=?, summary=?, model=?, cwd=?, branch=?, started=?,
+            ended=?, rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?,
+            origin=?, path=?, facts=? WHERE id=?""",
             (
                 row.agent_id,
                 f.source,
@@ -223,6 +234,26 @@ class Index:
         for table in ("rounds", "seen", "progress", "sessions"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
+    def forget_texts(self, session_id: str, shelf: Shelf) -> None:
+        """Take a session's words out of the full text; a contentless index must be told them again."""
+        rows = self.rows(
+            """SELECT t.id, t.sidechain, t.round, t.kind, t.offset FROM texts t JOIN sessions s ON s.id = t.session
+            WHERE s.session_id = ? ORDER BY t.id DESC""",
+            session_id,
+        )
+        waiting: dict[tuple[Any, ...], list[int]] = {}
+        for id_, *place in rows:
+            waiting.setdefault(tuple(place), []).append(id_)
+        sides = self.rows(
+            "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?", session_id
+        )
+        for side in [None, *(row[0] for row in sides)]:
+            for round_ in rounds.load_all(shelf.sidechain(side) if side else shelf):
+                for row in text_rows(round_, side, 0):
+                    if ids := waiting.get((side, row.round, row.kind, row.offset)):
+                        sql = "INSERT INTO texts_fts(texts_fts, rowid, body, aux) VALUES ('delete', ?, ?, ?)"
+                        self.db.execute(sql, (ids.pop(), row.body, row.aux))
+
     # -- reading
 
     def seen(self) -> dict[str, tuple[str, str, str]]:
@@ -232,11 +263,11 @@ class Index:
     def progress(self, session_id: str, version: str) -> dict[str, bytes]:
         """How far each file of a session is read."""
         sql = "SELECT name, state FROM progress WHERE session_id = ? AND version = ?"
-        return dict(self.rows(sql, session_id, version))  # pyright: ignore[reportArgumentType]
+        return dict(self.rows(sql, session_id, version))
 
     def agents(self) -> dict[str, str]:
         """The bucket of every session."""
-        return dict(self.rows("SELECT session_id, agent_id FROM sessions"))  # pyright: ignore[reportArgumentType]
+        return dict(self.rows("SELECT session_id, agent_id FROM sessions"))
 
     def sessions(self, where: str = "", *values: Any) -> Iterator[Listed]:
         """Sessions, the latest first."""
@@ -269,7 +300,7 @@ def _private(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def lock(layout: Layout, waiting: Callable[[], None]) -> Iterator[None]:
+def lock(layout: Layout, waiting: Callable[[], None]) -> Generator[None]:
     """Only one process writes to a store; a second one waits, and says so."""
     files.make_folder(layout.sessions)
     descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)

@@ -28,7 +28,7 @@ class Page:
         self.kept_bytes = kept_bytes
         """Bytes of the old body that stay."""
         self.body_bytes = kept_bytes
-        self.new = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=shelf.folder)
+        self.new = _scratch(shelf.folder)
 
     def add(self, messages: Iterable[Message]) -> None:
         """Render messages behind what is there."""
@@ -55,6 +55,11 @@ class Page:
         finally:
             self.new.close()
             temporary.unlink(missing_ok=True)
+
+
+def _scratch(folder: Path) -> tempfile.SpooledTemporaryFile[bytes]:
+    """Room for messages: in memory, and on the store's own disk when they grow large."""
+    return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(folder))
 
 
 def _copy(path: Path, length: int, out: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
@@ -22,7 +23,7 @@ def write(shelf: Shelf, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
         temporary.chmod(files.FILE_MODE)
     else:
         files.open_new(temporary).close()
-    db = apsw.Connection(str(temporary))
+    db: Any = apsw.Connection(str(temporary))
     try:
         every = _fill(db, first, rows)
     finally:
@@ -31,7 +32,7 @@ def write(shelf: Shelf, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
     return every
 
 
-def _fill(db: apsw.Connection, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
+def _fill(db: Any, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
     """The file is private until the rename, so no journal and no sync are needed."""
     db.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;")
     with db:

@@ -42,17 +42,18 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
         return Choice()
     kept = manifest.main
     packed = source.packed(kept.name) or source.packed(main.name)
-    if kept.path == main.path and not packed and _grown_in_place(shelf.evidence, kept, main):
+    own = kept.path == main.path
+    whole = manifest.size_at(kept, main.path) == kept.size
+    if whole and not packed and _grown_in_place(shelf.evidence, kept, main):
         return Choice()
     relation = compare(shelf.evidence, kept, main, source)
     if relation == "equal":
         return Choice(skip_main=packed)
     if relation == "extends" and not packed:
         return Choice()
-    if relation == "contained":
-        note = "the source shrank; the store keeps what it had" if kept.path == main.path else ""
-        return Choice(skip_main=True, note=note)
-    if kept.path == main.path or relation == "extends":
+    if relation == "contained" and not packed:
+        return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if own else "")
+    if own or (relation == "extends" and packed):
         return Choice(set_aside=True, note="the source was rewritten; both versions are kept")
     return _other_version(shelf, main, source)
 

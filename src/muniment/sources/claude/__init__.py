@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from muniment.sources.base import Source
-from muniment.sources.claude import find, read
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Loss, Round
+from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
+from muniment.sources.claude import claims, find, place, read, write
 
 
 class ClaudeCode(Source):
@@ -15,11 +19,41 @@ class ClaudeCode(Source):
     retention_days = 30
     resume_command = "claude --resume {id}"
 
-    homes = staticmethod(find.homes)
-    candidates = staticmethod(find.candidates)
-    matches = staticmethod(find.matches)
-    gather = staticmethod(find.gather)
-    read = staticmethod(read.read)
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
+
+    def write(
+        self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
+    ) -> Iterator[bytes]:
+        return write.write(rounds, facts, move, media, losses)
+
+    def place(self, facts: Facts, move: Move) -> str:
+        return place.place(facts, move)
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        new_name = place.moved_name(name, facts, move)
+        return new_name, place.moved_lines(pieces, facts, move) if name.endswith(".jsonl") else pieces
+
+    def live(self, home: Path, native_id: str) -> int | None:
+        return place.live(home, native_id)
+
+    def remembered(self, home: Path) -> set[str]:
+        return find.remembered(home)
 
 
 SOURCE = ClaudeCode()

@@ -25,6 +25,7 @@ from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, sessio
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SIDE_FOLDERS = ("file-history", "tasks")
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
+_OWN_FIELDS = ("sessionId", "parentUuid", "leafUuid", "snapshot")
 _TYPES = re.compile(
     rb'"type"\s*:\s*"(user|assistant|system|summary|progress|attachment|queue-operation|custom-title|ai-title|'
     rb'file-history-snapshot|last-prompt|mode|permission-mode|agent-name)"'
@@ -47,7 +48,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """Claude's own record types together with its own field names, in any of the first lines."""
-    if not head.lstrip()[:1] == b"{" or not _TYPES.search(head):
+    if head.lstrip()[:1] != b"{" or not _TYPES.search(head):
         return False
     return any(_is_record(line) for line in head.split(b"\n")[:50])
 
@@ -60,10 +61,8 @@ def _is_record(line: bytes) -> bool:
         value = codec.loads(line)
     except ValueError:
         return b'"parentUuid"' in line and b'"isSidechain"' in line
-    if not isinstance(value, dict):
-        return False
-    known = {"sessionId", "leafUuid", "snapshot"} & set(value)  # pyright: ignore[reportUnknownArgumentType]
-    return bool(value.get("type")) and (bool(known) or "parentUuid" in value)  # pyright: ignore[reportUnknownMemberType]
+    fields = codec.mapping(value)
+    return bool(fields.get("type")) and any(name in fields for name in _OWN_FIELDS)
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
@@ -138,6 +137,11 @@ def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
         path = base / "history.jsonl"
         found.append(SourceFile(str(path), "history.jsonl", "history", len(lines), 0, text=lines))
     return found
+
+
+def remembered(home: Path) -> set[str]:
+    """Sessions that the prompt history knows."""
+    return set(_history(home, _changed_at(home / "history.jsonl")))
 
 
 class _Prompt(Struct):

@@ -34,13 +34,15 @@ INJECTED = {
 }
 """How an injected text begins, and what it is called."""
 
-LOCAL_COMMANDS = frozenset(
-    """add-dir agents allowed-tools bashes branch bug clear color compact config context copy cost desktop doctor
-    effort exit export extra-usage fast feedback fork help hooks ide install-github-app keybindings login logout
-    mcp memory migrate-installer mobile model output-style passes permissions plugin plugins privacy-settings quit
-    release-notes reload-plugins remote-control remote-env rename resume rewind sandbox session skills stats status
-    statusline tag tasks terminal-setup theme todos upgrade usage vim voice""".split()
+_LOCAL = (
+    "add-dir agents allowed-tools bashes branch bug clear color compact config context copy cost desktop "
+    "doctor effort exit export extra-usage fast feedback fork help hooks ide install-github-app keybindings "
+    "login logout mcp memory migrate-installer mobile model output-style passes permissions plugin plugins "
+    "privacy-settings quit release-notes reload-plugins remote-control remote-env rename resume rewind "
+    "sandbox session skills stats status statusline tag tasks terminal-setup theme todos upgrade usage vim "
+    "voice "
 )
+LOCAL_COMMANDS = frozenset(_LOCAL.split())
 """Commands that the program answers itself; every other slash command becomes a prompt."""
 
 _COMMAND = re.compile(r"<command-name>/?([^<]*)</command-name>")

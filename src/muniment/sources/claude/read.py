@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from muniment.model import Block, Compaction, Event, Facts, Media, Ref, Round, Text, Thinking, Tool, Unknown, Usage
+from muniment.model.codec import mapping
 from muniment.sources.base import MAX_LINE_BYTES, Record
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
 from muniment.sources.claude import prompts, records
@@ -18,6 +19,8 @@ from muniment.sources.claude.records import AgentResult, ApiMessage, Line
 
 SHOWN_SYSTEM = {"local_command", "away_summary", "informational", "bridge_status"}
 """System records whose content a reader wants to see."""
+
+EARLIER_SUMMARY = "summary of an earlier session"
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
@@ -27,7 +30,7 @@ def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
         if record.torn and not _complete(record):
             continue
         yield from reader.take(record)
-    yield reader.round.close()
+    yield reader.close()
 
 
 def _complete(record: Record) -> bool:
@@ -51,6 +54,7 @@ class Reader:
         self.linked = {(link.kind, link.session) for link in facts.links}
         self.sidechain_of: dict[str, str] = {}
         self.seen: dict[str, int] = {}
+        self.latest = Line("")
         self.take_type: dict[str, Callable[[Line, Ref], Iterator[Round]]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -78,8 +82,17 @@ class Reader:
                 self.round.add(quiet("repeated record", ref))
                 return
             self.seen[line.uuid] = fingerprint
+        if line.cwd:
+            self.latest = line
         self._note_links(line, ref)
         yield from self.take_type.get(line.type, self._metadata)(line, ref)
+
+    def close(self) -> Round:
+        """The open round as it stands."""
+        if self.round.waiting:
+            at = next((block.ref.at for block in self.round.waiting if block.ref.at), None)
+            self.round.message("assistant", at=at, **self._changes(self.latest))
+        return self.round.close()
 
     def _damaged(self, record: Record, what: str) -> None:
         self.round.add(Unknown(kind="damaged", damage=what, ref=Ref(record.offset, record.length)))
@@ -88,8 +101,7 @@ class Reader:
         """Traces of another session: copied history, a fork, a cleared or branched conversation."""
         if line.session_id and line.session_id != self.own_id:
             self._link("parent" if self.facts.sidechain else "copied from", line.session_id, None, ref)
-        if isinstance(line.forked_from, dict):
-            origin = cast("dict[str, str]", line.forked_from)
+        if origin := mapping(line.forked_from):
             self._link("fork", str(origin.get("sessionId")), origin.get("messageUuid"), ref)
         if line.process_session and line.process_session != line.session_id:
             self._link("continues", line.process_session, None, ref)
@@ -105,11 +117,11 @@ class Reader:
     def _user(self, line: Line, ref: Ref) -> Iterator[Round]:
         content = line.message.content if line.message else ""
         if isinstance(content, str):
-            ref = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
+            ref = _plain(ref)
             content = [{"type": "text", "text": content}]
         if line.sidechain and not self.facts.sidechain:
             self._sidechain_user(line, content, ref)
-        elif any(isinstance(part, dict) and part.get("type") == "tool_result" for part in content):  # pyright: ignore[reportUnknownMemberType]
+        elif any(_type_of(part) == "tool_result" for part in content):
             self._results(line, content, ref)
         elif line.summary_of_compaction:
             for part in content:
@@ -124,7 +136,7 @@ class Reader:
         """The kind of an injected record; None if any of its texts is a human's."""
         if line.meta:
             return "injected"
-        texts = [str(p.get("text", "")) for p in content if isinstance(p, dict) and p.get("type") == "text"]
+        texts = [str(mapping(part).get("text", "")) for part in content if _type_of(part) == "text"]
         if len(texts) < len(content) or not texts:
             return None
         kinds = [prompts.injected_kind(text) for text in texts]
@@ -143,15 +155,24 @@ class Reader:
     def _results(self, line: Line, content: list[Any], ref: Ref) -> None:
         agent = line.result.agent_id if isinstance(line.result, AgentResult) else None
         for part in content:
-            if isinstance(part, dict) and part.get("type") == "tool_result":  # pyright: ignore[reportUnknownMemberType]
-                self._result(cast("dict[str, Any]", part), ref, agent)
+            if _type_of(part) == "tool_result":
+                self._result(mapping(part), ref, agent)
             else:
-                self.round.add(self._event_part("beside a result", part, ref))
+                self._beside_result(part, ref)
+
+    def _beside_result(self, part: Any, ref: Ref) -> None:
+        """Words beside a result are a person's who spoke up while the tool ran, unless the program put them there."""
+        block = self._part(part, ref)
+        kind = prompts.injected_kind(block.text) if isinstance(block, Text) else None
+        if isinstance(block, Text) and kind is None:
+            self.round.message("user", at=ref.at, queued=True).blocks.append(block)
+        else:
+            self.round.add(self._event_part(kind or "beside a result", part, ref))
 
     def _result(self, part: dict[str, Any], ref: Ref, agent: str | None) -> None:
         content = part.get("content")
         if isinstance(content, str):
-            ref = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
+            ref = _plain(ref)
             output: tuple[Any, ...] = (Text(content),)
         else:
             output = tuple(self._part(p, None) for p in cast("list[Any]", content or []))
@@ -165,7 +186,7 @@ class Reader:
         )
 
     def _sidechain_user(self, line: Line, content: list[Any], ref: Ref) -> None:
-        if any(isinstance(part, dict) and part.get("type") == "tool_result" for part in content):  # pyright: ignore[reportUnknownMemberType]
+        if any(_type_of(part) == "tool_result" for part in content):
             self._results(line, content, ref)
             self._sidechain_id(line)
             return
@@ -192,7 +213,7 @@ class Reader:
         self._about_answer(draft, line, message, ref)
         content = message.content
         if isinstance(content, str):
-            ref = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
+            ref = _plain(ref)
             content = [{"type": "text", "text": content}]
         for part in content:
             self._answer_part(draft, part, ref)
@@ -210,8 +231,8 @@ class Reader:
             add_usage(draft, usage_of(message.usage))
 
     def _answer_part(self, draft: Draft, part: Any, ref: Ref) -> None:
-        if isinstance(part, dict) and part.get("type") == "tool_use":  # pyright: ignore[reportUnknownMemberType]
-            call = cast("dict[str, Any]", part)
+        if _type_of(part) == "tool_use":
+            call = mapping(part)
             tool = Tool(id=str(call.get("id")), name=str(call.get("name")), input=call.get("input"), ref=ref)
             self.round.call(draft, tool)
         else:
@@ -220,14 +241,16 @@ class Reader:
     # -- everything else
 
     def _attachment(self, line: Line, ref: Ref) -> Iterator[Round]:
-        detail = line.attachment
-        kind = str(cast("dict[str, Any]", detail).get("type")) if isinstance(detail, dict) else "attachment"
-        if kind == "queued_command" and _from_human(cast("dict[str, Any]", detail)):
-            prompt = cast("dict[str, Any]", detail).get("prompt")
+        detail = mapping(line.attachment)
+        kind = str(detail.get("type"))
+        if kind == "queued_command" and _from_human(detail):
+            prompt = detail.get("prompt")
+            if isinstance(prompt, str):
+                ref = _plain(ref)
             parts = cast("list[Any]", prompt) if isinstance(prompt, list) else [{"type": "text", "text": str(prompt)}]
             draft = self.round.message("user", at=ref.at, queued=True)
             draft.blocks.extend(self._part(part, ref) for part in parts)
-            detail = {name: value for name, value in cast("dict[str, Any]", detail).items() if name != "prompt"}
+            detail = {name: value for name, value in detail.items() if name != "prompt"}
         self.round.add(quiet(f"attachment {kind}", ref, detail))
         return iter(())
 
@@ -242,7 +265,7 @@ class Reader:
         elif kind in SHOWN_SYSTEM and text:
             self.round.add(Event(kind=kind.replace("_", " "), text=text, ref=ref))
         else:
-            self.round.add(quiet(kind.replace("_", " "), ref))
+            self.round.add(quiet(f"system {kind.replace('_', ' ')}", ref))
         return iter(())
 
     def _metadata(self, line: Line, ref: Ref) -> Iterator[Round]:
@@ -254,7 +277,9 @@ class Reader:
         elif line.type == "agent-name" and line.agent_name:
             block = quiet("agent-name", ref, line.agent_name)
         elif line.type == "summary" and line.summary:
-            block = Event(kind="summary of an earlier session", text=line.summary, ref=ref)
+            block = Event(kind=EARLIER_SUMMARY, text=line.summary, detail=line.leaf, ref=ref)
+        elif line.type == "last-prompt" and line.leaf:
+            block = quiet("last-prompt", ref, {"leaf": line.leaf, "explicit": bool(line.explicit)})
         elif line.type == "queue-operation" and isinstance(line.content, str):
             block = quiet("queue-operation", ref, {"operation": line.operation, "content": line.content})
         elif line.type == "tag" and line.tag is not None:
@@ -271,7 +296,7 @@ class Reader:
         where = ref or Ref()
         if not isinstance(part, dict):
             return Unknown(kind="part", value=part, ref=where)
-        part = cast("dict[str, Any]", part)
+        part = mapping(cast("Any", part))
         kind = part.get("type")
         if kind == "text" and isinstance(text := part.get("text"), str):
             return Text(text, where)
@@ -285,11 +310,8 @@ class Reader:
 
     def _media(self, part: dict[str, Any], ref: Ref) -> Media | Unknown | None:
         """An image or document that holds nothing but base64; anything richer stays as it came."""
-        source = part.get("source")
-        if not isinstance(source, dict) or len(part) != 2:
-            return None
-        source = cast("dict[str, Any]", source)
-        if source.get("type") != "base64" or set(source) != {"type", "media_type", "data"}:
+        source = mapping(part.get("source"))
+        if len(part) != 2 or source.get("type") != "base64" or set(source) != {"type", "media_type", "data"}:
             return None
         made = self.round.add_media(str(source["data"]), str(source["media_type"]), ref)
         return made if isinstance(made, Media) else None
@@ -315,6 +337,10 @@ class Reader:
         return changed
 
 
+def _plain(ref: Ref) -> Ref:
+    return Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
+
+
 def usage_of(usage: dict[str, Any]) -> Usage:
     """Anthropic counts what was not cached as input; so do we."""
 
@@ -330,20 +356,22 @@ def usage_of(usage: dict[str, Any]) -> Usage:
     )
 
 
+def _type_of(part: Any) -> Any:
+    return mapping(part).get("type")
+
+
 def _from_human(detail: dict[str, Any]) -> bool:
     """A queued command is a person's unless it says that it is a notification."""
-    origin = detail.get("origin")
-    kind = cast("dict[str, Any]", origin).get("kind") if isinstance(origin, dict) else None
+    kind = mapping(detail.get("origin")).get("kind")
     return detail.get("commandMode", "prompt") == "prompt" and kind in (None, "human")
 
 
 def _error_text(error: Any) -> str:
     """The shortest true account of an API error."""
     if isinstance(error, dict):
-        error = cast("dict[str, Any]", error)
-        for name in ("message", "formatted", "error", "status", "type"):
-            if found := error.get(name):
+        said = mapping(cast("Any", error))
+        for name in ("message", "formatted", "error", "status", "type", "cause"):
+            if found := said.get(name):
                 return _error_text(found)
-        cause = error.get("cause")
-        return _error_text(cause) if cause else "connection error"
+        return "connection error"
     return str(error or "unknown error")

@@ -67,6 +67,8 @@ class Line(Struct):
     operation: str | None = None
     url: str | None = field(name="prUrl", default=None)
     tag: str | None = None
+    leaf: str | None = field(name="leafUuid", default=None)
+    explicit: bool | None = None
 
 
 _decoder = msgspec.json.Decoder(Line)

@@ -1,0 +1,262 @@
+"""Does the inscription of a session preserve everything that matters?
+
+inscribe → restore and inscribe → export are run in memory and compared with the source, claim by claim, in
+both directions; the document is parsed and compared on its own; the export is inscribed again and must give the
+same document. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from muniment import files, sources
+from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, codec
+from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
+from muniment.store import document, escape, evidence, page, rounds
+from muniment.store.layout import Shelf
+
+
+class Tally(Struct):
+    """How the claims of one field fared."""
+
+    equal: int = 0
+    changed: int = 0
+    lost: int = 0
+    added: int = 0
+
+    @property
+    def kept(self) -> bool:
+        return not (self.changed or self.lost)
+
+
+class Checked(Struct):
+    """What a check found out about one transcript."""
+
+    path: str
+    session_id: str
+    restored: bool = False
+    """From the evidence the very bytes come back."""
+    export: dict[str, Tally] = {}
+    """By field: from document and rounds, through the export, against the source."""
+    document: dict[str, Tally] = {}
+    """By field: from the document alone, against the source."""
+    not_carried: dict[str, int] = {}
+    """What the export leaves out, by kind."""
+    stable: bool = False
+    """inscribe(export(inscribe(x))) gives the same document."""
+    rehung: int = 0
+    """Parents that changed because the record they named is left out."""
+    problems: list[Problem] = []
+    losses: list[Loss] = []
+    note: str = ""
+
+    @property
+    def lossless(self) -> bool:
+        """Nothing of the conversation is lost on any road; damage in the source is not a loss of ours."""
+        fields = [t for name, t in self.export.items() if name in CONVERSATION and name != "parent"]
+        fields += [t for name, t in self.document.items() if name in DOCUMENT]
+        return self.restored and all(tally.kept for tally in fields) and (self.stable or bool(self.problems))
+
+
+def check_found(found: Found) -> Iterator[Checked]:
+    """Check every transcript of a session as it lies on disk."""
+    source = sources.named(found.source)
+    for file in found.files:
+        if file.role in ("main", "sidechain"):
+            yield check_transcript(
+                source, _facts(found, file), file, lambda f=file: files.chunks(Path(f.path), 0, f.size)
+            )
+
+
+def check_stored(shelf: Shelf) -> Iterator[Checked]:
+    """Check a stored session: its evidence is read again and compared with the rounds and documents beside it."""
+    manifest = evidence.load(shelf.evidence)
+    if manifest is None:
+        return
+    source = sources.named(manifest.source)
+    found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, (), manifest.native_id)
+    for kept in manifest.files:
+        if kept.role in ("main", "sidechain"):
+            file = SourceFile(kept.path, kept.name, kept.role, kept.size, 0, id=kept.id)
+            made = check_transcript(source, _facts(found, file), file, lambda k=kept: evidence.read(shelf.evidence, k))
+            own = shelf.sidechain(kept.id) if kept.role == "sidechain" and kept.id else shelf
+            _compare_stored(own, source, _facts(found, file), evidence.read(shelf.evidence, kept), made)
+            yield made
+
+
+def _compare_stored(shelf: Shelf, source: Source, facts: Facts, pieces: Iterable[bytes], into: Checked) -> None:
+    """The rounds and the document on disk must be what the evidence gives."""
+    fresh = _inscribed(source, facts, source.open(into.path, pieces))
+    stale = [r.number for r in fresh.rounds if _stored_round(shelf, r.number) != rounds.encode(r)]
+    if stale:
+        into.problems.append(Problem(str(shelf.rounds), 0, f"round files differ from the evidence: {stale[:5]}"))
+    if page.load_body(shelf.document) != fresh.body:
+        into.problems.append(Problem(str(shelf.document), 0, "the document differs from the evidence"))
+    into.note = "damaged" if into.problems else ""
+
+
+def _stored_round(shelf: Shelf, number: int) -> bytes:
+    try:
+        return shelf.round_file(number).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _facts(found: Found, file: SourceFile) -> Facts:
+    side = file.id if file.role == "sidechain" else None
+    return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=side)
+
+
+def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Callable[[], Iterable[bytes]]) -> Checked:
+    """Run all roads for one transcript."""
+    checked = Checked(file.path, facts.session_id, export={}, document={}, not_carried={}, problems=[], losses=[])
+    checked.restored = _restores(pieces)
+    stored = _inscribed(source, facts, source.open(file.name, pieces()))
+    checked.problems = [problem for r in stored.rounds for problem in r.problems(file.path)]
+    ours = _claims(source, source.open(file.name, pieces()))
+    exported = list(source.write(stored.rounds, stored.facts, Move(), stored.media.__getitem__, checked.losses))
+    theirs = _claims(source, exported)
+    _compare(ours, theirs, checked)
+    _compare_document(ours, stored.body, checked, stored.media)
+    again = _inscribed(source, facts, exported)
+    checked.stable = again.body == stored.body
+    return checked
+
+
+class _Inscribed(Struct):
+    """A session as the store would hold it."""
+
+    rounds: list[Round]
+    facts: Facts
+    body: bytes
+    media: dict[str, bytes]
+
+
+def _inscribed(source: Source, facts: Facts, pieces: Iterable[bytes]) -> _Inscribed:
+    made: list[Round] = []
+    media: dict[str, bytes] = {}
+    for round_ in source.read(records(pieces), facts):
+        media |= round_.media
+        made.append(rounds.decode(rounds.encode(round_)))
+        facts = facts.after(round_)
+    messages = [message for round_ in made for message in round_.messages]
+    body = document.SEPARATOR.encode().join(document.render(messages, facts.session_id))
+    return _Inscribed(made, facts, body, media)
+
+
+def _restores(pieces: Callable[[], Iterable[bytes]]) -> bool:
+    """Through the compressor and back, frame by frame."""
+    return all(evidence.survives(piece) for piece in pieces())
+
+
+def _claims(source: Source, pieces: Iterable[bytes]) -> dict[tuple[str, str], bytes]:
+    """Every claim with the hash of its value; the values themselves may be large."""
+    found: dict[tuple[str, str], bytes] = {}
+    for record in records(pieces):
+        for claim in source.claims(record.raw):
+            found[claim.key, claim.field] = _hash(claim)
+    return found
+
+
+def _hash(claim: Claim) -> bytes:
+    return _digest(claim.value)
+
+
+def _digest(value: Any) -> bytes:
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else codec.encode(value)
+    return hashlib.blake2b(data, digest_size=12).digest()
+
+
+def _compare(ours: dict[tuple[str, str], bytes], theirs: dict[tuple[str, str], bytes], into: Checked) -> None:
+    lost: Counter[str] = Counter()
+    for (key, field), value in ours.items():
+        if not _is_conversation(field):
+            lost[field] += (key, field) not in theirs
+            continue
+        tally = into.export.setdefault(field, Tally())
+        other = theirs.get((key, field))
+        if other == value:
+            tally.equal += 1
+        elif other is None:
+            tally.lost += 1
+        else:
+            tally.changed += 1
+    for _, field in theirs.keys() - ours.keys():
+        if _is_conversation(field):
+            into.export.setdefault(field, Tally()).added += 1
+    into.not_carried = {kind: count for kind, count in sorted(lost.items()) if count}
+    into.rehung = into.export.get("parent", Tally()).changed
+
+
+def _is_conversation(field: str) -> bool:
+    return field in CONVERSATION or field.startswith("part:")
+
+
+def _compare_document(ours: dict[tuple[str, str], bytes], body: bytes, into: Checked, media: dict[str, bytes]) -> None:
+    """What the document says, whoever reads it, against what the source says."""
+    source = Counter((field, value) for (_, field), value in ours.items() if field in DOCUMENT)
+    page = Counter(
+        (field, value) for message in document.parse(escape.from_bytes(body)) for field, value in _said(message, media)
+    )
+    for (field, value), count in source.items():
+        tally = into.document.setdefault(field, Tally())
+        kept = min(count, page[field, value])
+        tally.equal += kept
+        tally.lost += count - kept
+    for (field, value), count in page.items():
+        extra = count - source[field, value]
+        if extra > 0:
+            into.document.setdefault(field, Tally()).added += extra
+
+
+def _said(message: Message, media: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    for block in message.blocks:
+        match block:
+            case Thinking(text):
+                yield "thinking", _digest(text)
+            case Tool():
+                if block.name is not None:
+                    yield "tool input", _digest(block.input)
+                for part in block.output or ():
+                    if isinstance(part, Text):
+                        yield "tool output", _digest(part.text)
+                    elif isinstance(part, Media):
+                        yield "image", _image_digest(part, media)
+            case Media():
+                yield "image", _image_digest(block, media)
+            case _:
+                text = getattr(block, "text", None)
+                if text is not None:
+                    yield "text", _digest(text)
+
+
+def _image_digest(block: Media, media: dict[str, bytes]) -> bytes:
+    return _digest(base64.b64encode(media[block.name]).decode("ascii"))
+
+
+def total(reports: Iterable[Checked]) -> Checked:
+    """Many checks as one."""
+    whole = Checked("", "", restored=True, export={}, document={}, not_carried={}, stable=True, problems=[], losses=[])
+    for report in reports:
+        whole.restored &= report.restored
+        whole.stable &= report.stable
+        whole.rehung += report.rehung
+        whole.problems = whole.problems + report.problems
+        for name in ("export", "document"):
+            for field, tally in getattr(report, name).items():
+                _add(getattr(whole, name).setdefault(field, Tally()), tally)
+        for kind, count in report.not_carried.items():
+            whole.not_carried[kind] = whole.not_carried.get(kind, 0) + count
+    return whole
+
+
+def _add(into: Tally, tally: Tally) -> None:
+    for name in structs.asdict(tally):
+        setattr(into, name, getattr(into, name) + getattr(tally, name))

@@ -1,0 +1,121 @@
+"""The canonical form in an agent's own format: regenerated, resumable, with an account of what did not fit."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from muniment import files, sources
+from muniment.errors import Conflict, NotFound, Unsupported
+from muniment.model import Facts, Loss, Message, Round
+from muniment.restore import inside
+from muniment.sources.base import Move, Source
+from muniment.store import document, escape, page, rounds
+from muniment.store.layout import Shelf
+
+
+class Request(Struct, frozen=True):
+    """What to export, and where to."""
+
+    source: str
+    to: Path | None = None
+    """A folder in place of the agent's home."""
+    file: Path | None = None
+    """One file, by name; side files are left out."""
+    cwd: str | None = None
+    new_id: bool = False
+    first: int | None = None
+    last: int | None = None
+    document_only: bool = False
+    """Use nothing but the document: ids are minted, signatures are missing."""
+    force: bool = False
+
+
+class Exported(Struct, frozen=True):
+    """What was written."""
+
+    paths: tuple[str, ...]
+    session_id: str
+    losses: tuple[Loss, ...]
+    resume: str
+    """The command that resumes it."""
+
+
+def export(
+    shelf: Shelf, facts: Facts, sidechains: Mapping[str, Facts], request: Request, env: Mapping[str, str]
+) -> Exported:
+    """Write a session in another agent's format, or its own."""
+    target = sources.named(request.source)
+    if not target.writable:
+        raise Unsupported(f"{target.title} sessions cannot be written", "`muniment sources` tells which can")
+    if facts.messages == 0 and not sidechains:
+        raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
+    move = Move(session_id=str(uuid.uuid4()) if request.new_id else None, cwd=request.cwd)
+    losses: list[Loss] = []
+    base = request.to.absolute() if request.to else target.homes(env)[0]
+    paths = [_write(shelf, facts, target, move, request, base, losses)]
+    if request.file is None and facts.source == target.name:
+        paths += [
+            _write(shelf.sidechain(id_), side, target, move, request, base, losses) for id_, side in sidechains.items()
+        ]
+    session_id = move.session_id or facts.native_id or facts.session_id
+    return Exported(tuple(paths), session_id, tuple(losses), target.resume_command.format(id=session_id))
+
+
+def _write(
+    shelf: Shelf, facts: Facts, target: Source, move: Move, request: Request, base: Path, losses: list[Loss]
+) -> str:
+    path = request.file.absolute() if request.file else inside(base, target.place(facts, move))
+    temporary = files.temporary_beside(path)
+    files.make_folder(path.parent)
+    chosen = _chosen(shelf, facts, request)
+    try:
+        with files.open_new(temporary) as out:
+            out.writelines(target.write(chosen, facts, move, lambda name: load_media(shelf, name), losses))
+        _refuse_overwrite(path, temporary, request.force)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return str(path)
+
+
+def _refuse_overwrite(path: Path, new: Path, force: bool) -> None:
+    if force or not path.exists() or path.read_bytes() == new.read_bytes():
+        return
+    raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, -o writes elsewhere")
+
+
+def _chosen(shelf: Shelf, facts: Facts, request: Request) -> Iterable[Round]:
+    made = from_document(shelf) if request.document_only else rounds.load_all(shelf)
+    first, last = request.first or 1, request.last or facts.rounds
+    if first > last or last > max(facts.rounds, 1):
+        raise NotFound(f"no rounds {first}-{last}", f"the session has {facts.rounds}")
+    return (r for r in made if first <= r.number <= last)
+
+
+def from_document(shelf: Shelf) -> Iterator[Round]:
+    """The rounds as far as the document tells: a new one begins at every human message."""
+    messages: list[Message] = []
+    number, prompted = 1, False
+    for message in document.parse(escape.from_bytes(page.load_body(shelf.document))):
+        human = message.role == "user" and not message.queued and not message.sidechain
+        if human and prompted:
+            yield Round(number, tuple(messages), prompted)
+            number, messages = number + 1, []
+        prompted = prompted or human
+        messages.append(message)
+    if messages:
+        yield Round(number, tuple(messages), prompted)
+
+
+def load_media(shelf: Shelf, name: str) -> bytes:
+    """The bytes of an image or document of a session."""
+    try:
+        return (shelf.media / name).read_bytes()
+    except FileNotFoundError:
+        raise NotFound(
+            f"{shelf.media / name}: missing", "`muniment reindex` brings it back from the evidence"
+        ) from None

@@ -1,0 +1,81 @@
+"""Building everything that is derived anew from the evidence: rounds, documents, indexes, listings.
+
+The evidence is read through the same inscription as a source. What people wrote (the summary lines) stays,
+because documents are replaced and never removed. The new index takes the place of the old one at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from muniment import batch, files
+from muniment.batch import Plan, Report
+from muniment.inscribe import Task
+from muniment.sources.base import Found, SourceFile
+from muniment.store import evidence, index
+from muniment.store.layout import Layout, Shelf, is_session_id
+
+
+def reindex(layout: Layout, report: Report) -> int:
+    """Rebuild the whole archive; gives the number of sessions."""
+    with index.lock(layout, lambda: None):
+        tasks = list(_tasks(layout))
+        fresh = files.temporary_beside(layout.database)
+        _remove(fresh)
+        for version in (False, True):
+            chosen = tuple(task for task in tasks if bool(task.rebuild) is version)
+            for wave in _waves(chosen):
+                batch.carry_out(layout, Plan(wave, 0), report, fresh)
+        _replace(fresh, layout.database)
+    return len({task.found.session_id for task in tasks})
+
+
+def _waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:
+    """Versions of one session one after the other; an archive without sessions still gets its index."""
+    left = list(tasks)
+    first = True
+    while left or first:
+        first = False
+        wave = {task.found.session_id: task for task in reversed(left)}
+        left = [task for task in left if wave[task.found.session_id] is not task]
+        yield tuple(wave.values())
+
+
+def _tasks(layout: Layout) -> Iterator[Task]:
+    for agent in _folders(layout.sessions):
+        for folder in _folders(agent):
+            if is_session_id(folder.name):
+                shelf = Shelf(agent / f"{folder.name}.md", folder)
+                yield from _task(shelf, agent.name, "")
+                for version in _folders(folder / "versions"):
+                    yield from _task(shelf.version(version.name), agent.name, version.name)
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
+
+
+def _task(shelf: Shelf, agent_id: str, version: str) -> Iterator[Task]:
+    manifest = evidence.load(shelf.evidence)
+    if manifest is None or not manifest.files:
+        return
+    kept = tuple(SourceFile(k.path, k.name, k.role, k.size, k.mtime_ns, id=k.id) for k in manifest.files)
+    found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, kept, manifest.native_id)
+    yield Task(found, agent_id, "", {}, rebuild=version)
+
+
+def _replace(fresh: Path, database: Path) -> None:
+    """The new index in place of the old one, whose write-ahead log must go with it."""
+    for suffix in ("-wal", "-shm"):
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+    if fresh.exists():
+        os.replace(fresh, database)
+    _remove(fresh)
+    files.sync(database.parent)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)

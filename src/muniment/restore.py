@@ -1,0 +1,208 @@
+"""Giving the original files back: the very bytes, where the agent looks for them, fresh enough to stay.
+
+Nothing is overwritten that differs unless asked; a session that a live client has open is left alone; the
+modification times are new, because agents erase old files by them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+
+from muniment import files, sources
+from muniment.errors import Conflict, NotFound, StoreError
+from muniment.model import Facts
+from muniment.sources.base import Move, Source
+from muniment.store import evidence
+from muniment.store.evidence import Kept
+from muniment.store.layout import Shelf
+
+
+class Restored(Struct, frozen=True):
+    """One file that was given back, or why it was not."""
+
+    path: str
+    what: str
+    """written, unchanged, newer (the file there has more than we do), appended (history lines)."""
+    bytes: int = 0
+
+
+class Target(Struct, frozen=True):
+    """Where to."""
+
+    to: Path | None = None
+    """Another place than the agent's own."""
+    move: Move = Move()
+    force: bool = False
+
+
+def restore(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[Restored]:
+    """Write all files of a session back. Every conflict is found before anything is written."""
+    manifest = evidence.load(shelf.evidence)
+    if manifest is None:
+        raise NotFound(f"no evidence of session {facts.session_id}", "`muniment check --stored` tells what is wrong")
+    source = sources.named(manifest.source)
+    plans: dict[Path, _Plan] = {}
+    for own in [shelf, *_versions(shelf, target)]:
+        for wanted in _wanted(own, target):
+            base = _base(wanted, source, target, env)
+            _refuse_live(source, base, facts)
+            plan = _plan(own, wanted, source, base, facts, target)
+            plans.setdefault(plan.path, plan)
+    return [plan.carry_out() for plan in plans.values()]
+
+
+class Wanted(Struct, frozen=True):
+    """One file to be given back: what is kept of it, how much of that, and where it was."""
+
+    kept: Kept
+    size: int
+    root: str
+    place: str
+    home: bool
+
+
+def _versions(shelf: Shelf, target: Target) -> list[Shelf]:
+    """Versions lie at paths of their own; one that is moved or forked is the current one."""
+    folder = shelf.folder / "versions"
+    if target.move != Move() or not folder.is_dir():
+        return []
+    return [shelf.version(path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
+
+
+def _wanted(shelf: Shelf, target: Target) -> Iterator[Wanted]:
+    manifest = evidence.load(shelf.evidence)
+    for kept in manifest.files if manifest else ():
+        if manifest and kept.role != "old":
+            size = manifest.size_at(kept, kept.path) if target.move == Move() else kept.size
+            root, place = kept.root or manifest.root, kept.place or kept.name
+            yield Wanted(kept, kept.size if size is None else size, root, place, manifest.home)
+    for copy in manifest.copies if manifest and target.move == Move() else ():
+        kept = manifest.get(copy.kept) if manifest else None
+        if kept:
+            yield Wanted(kept, copy.size, copy.root, copy.place, copy.home)
+
+
+def _base(wanted: Wanted, source: Source, target: Target, env: Mapping[str, str]) -> Path:
+    """The folder that names are relative to: the one asked for, today's home of the agent, or where it was."""
+    if target.to:
+        return target.to.absolute()
+    homes = source.homes(env)
+    root = Path(wanted.root)
+    if root in homes or not (wanted.home or target.move.cwd):
+        return root
+    return homes[0]
+
+
+def _refuse_live(source: Source, base: Path, facts: Facts) -> None:
+    if pid := source.live(base, facts.native_id or facts.session_id):
+        raise Conflict(f"session {facts.session_id} is open in process {pid}", "close it first; nothing was written")
+
+
+class _Plan(Struct, frozen=True):
+    """One file to be written."""
+
+    path: Path
+    what: str
+    pieces: Iterable[bytes]
+
+    def carry_out(self) -> Restored:
+        size = 0
+        if self.what == "written":
+            files.make_folder(self.path.parent)
+            size = _write(self.path, self.pieces)
+        elif self.what == "appended":
+            size = _append_lines(self.path, b"".join(self.pieces))
+        elif self.what == "unchanged":
+            os.utime(self.path)
+        return Restored(str(self.path), self.what, size)
+
+
+def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts, target: Target) -> _Plan:
+    kept = wanted.kept
+
+    def content() -> tuple[str, Iterable[bytes]]:
+        pieces = _first(evidence.read(shelf.evidence, kept), wanted.size)
+        if target.move == Move() or kept.role == "history":
+            return wanted.place, pieces
+        return source.moved(wanted.place, pieces, facts, target.move)
+
+    name, pieces = content()
+    path = inside(base, name)
+    if kept.role == "history":
+        return _Plan(path, "appended", pieces)
+    relation = _relation(path, pieces)
+    if relation == "differs" and not target.force:
+        raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, --to writes elsewhere")
+    what = {"missing": "written", "differs": "written", "shorter": "written", "equal": "unchanged", "longer": "newer"}
+    return _Plan(path, what[relation], content()[1])
+
+
+def _first(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The first `size` bytes."""
+    for piece in pieces:
+        yield piece[:size]
+        size -= len(piece)
+        if size <= 0:
+            return
+
+
+def inside(base: Path, name: str) -> Path:
+    """`name` below `base`; never outside it, not even through a link."""
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+        raise StoreError(f"{name!r} would leave {base}", "the evidence was tampered with")
+    path = base.joinpath(*pure.parts)
+    existing = next(p for p in [path.parent, *path.parent.parents] if p.exists())
+    if not existing.resolve().is_relative_to(base.resolve()) and base.exists():
+        raise Conflict(f"{existing} leads out of {base}", "links are not followed; remove it or use --to")
+    return path
+
+
+def _relation(path: Path, pieces: Iterable[bytes]) -> str:
+    """How what lies at a path compares with what would be written."""
+    if path.is_symlink():
+        return "differs"
+    if not path.exists():
+        return "missing"
+    theirs = 0
+    size = path.stat().st_size
+    with files.open_regular(path) as file:
+        for piece in pieces:
+            there = file.read(len(piece)) or b""
+            if not piece.startswith(there):
+                return "differs"
+            theirs += len(there)
+            if len(there) < len(piece):
+                return "shorter"
+    return "equal" if theirs == size else "longer"
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> int:
+    size = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for piece in pieces:
+            size += len(piece)
+            yield piece
+
+    files.write_atomic(path, counted())
+    return size
+
+
+def _append_lines(path: Path, lines: bytes) -> int:
+    """Lines that are not there yet, added at the end; the rest of a shared file is not ours to touch."""
+    there = path.read_bytes() if path.exists() else b""
+    known = set(there.split(b"\n"))
+    missing = [line for line in lines.split(b"\n") if line and line not in known]
+    if not missing:
+        return 0
+    files.make_folder(path.parent)
+    start = b"\n" if there and not there.endswith(b"\n") else b""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
+    with os.fdopen(descriptor, "wb") as out:
+        return out.write(start + b"\n".join(missing) + b"\n")

@@ -1,0 +1,81 @@
+"""What each line of a Claude Code file says, told without the reader: the yardstick of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from muniment.model import codec
+from muniment.model.codec import mapping
+from muniment.sources.base import Claim
+
+_PLACED = {"type", "uuid", "message", "timestamp", "parentUuid", "isSidechain", "sessionId"} | {
+    "cwd",
+    "version",
+    "gitBranch",
+}
+
+
+def claims(line: bytes) -> Iterator[Claim]:
+    """The claims of one line; a record that is no part of the conversation is one claim by its type."""
+    try:
+        record = mapping(codec.loads(line))
+    except ValueError:
+        return
+    kind, key = str(record.get("type")), record.get("uuid")
+    if kind not in ("user", "assistant") or not isinstance(key, str):
+        if record:
+            yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
+        return
+    message = mapping(record.get("message"))
+    yield Claim(key, "id", key)
+    yield Claim(key, "time", record.get("timestamp"))
+    yield Claim(key, "parent", record.get("parentUuid"))
+    if kind == "assistant":
+        for field, name in (("message id", "id"), ("model", "model"), ("usage", "usage")):
+            if message.get(name) is not None:
+                yield Claim(key, field, message[name])
+    yield from _content(key, message.get("content"))
+    for name in record.keys() - _PLACED:
+        yield Claim(key, f"field: {name}", record[name])
+
+
+def _content(key: str, content: Any) -> Iterator[Claim]:
+    if isinstance(content, str):
+        yield Claim(f"{key} 0", "text", content)
+    elif isinstance(content, list):
+        for number, part in enumerate(content):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            yield from _part(f"{key} {number}", part)
+
+
+def _part(key: str, part: Any) -> Iterator[Claim]:
+    fields = mapping(part)
+    match fields.get("type"):
+        case "text":
+            yield Claim(key, "text", fields.get("text"))
+        case "thinking":
+            yield Claim(key, "thinking", fields.get("thinking"))
+            if fields.get("signature"):
+                yield Claim(key, "signature", fields["signature"])
+        case "tool_use":
+            yield Claim(key, "tool call", (fields.get("id"), fields.get("name")))
+            yield Claim(key, "tool input", fields.get("input"))
+        case "tool_result":
+            yield Claim(key, "error flag", fields.get("is_error"))
+            yield from _output(key, fields.get("content"))
+        case "image" | "document":
+            yield Claim(key, "image", mapping(fields.get("source")).get("data"))
+        case kind:
+            yield Claim(key, f"part: {kind}", part)
+
+
+def _output(key: str, content: Any) -> Iterator[Claim]:
+    if isinstance(content, str):
+        yield Claim(key, "tool output", content)
+    elif isinstance(content, list):
+        for number, part in enumerate(content):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            fields = mapping(part)
+            if fields.get("type") == "text":
+                yield Claim(f"{key}.{number}", "tool output", fields.get("text"))
+            else:
+                yield from _part(f"{key}.{number}", part)
