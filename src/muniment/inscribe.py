@@ -91,7 +91,7 @@ class Rows(Struct, frozen=True):
     rounds: tuple[rows.RoundRow, ...] = ()
     texts: tuple[rows.TextRow, ...] = ()
     usage: tuple[rows.UsageRow, ...] = ()
-    branches: tuple[tuple[int, int | None], ...] = ()
+    branches: tuple[tuple[int, int], ...] = ()
 
 
 class Done(Struct, frozen=True):
@@ -465,13 +465,14 @@ class TranscriptWriter:
             self.parent.sink(Rows(texts=tuple(self.pending)))
         self.pending, self.pending_bytes = [], 0
 
-    def _branch(self, round_: Round) -> tuple[tuple[int, int | None], ...]:
+    def _branch(self, round_: Round) -> tuple[tuple[int, int], ...]:
         """Where a round continues another than the one before it: a rewind."""
         if not round_.parent or not self.previous or round_.number == 1:
             return ()
         if any(_holds(block, round_.parent) for block in self.previous.blocks()):
             return ()
-        return ((round_.number, versions.round_with(self.shelf, round_.parent, round_.number - 1)),)
+        follows = versions.round_with(self.shelf, round_.parent, round_.number - 1)
+        return () if follows is None else ((round_.number, follows),)
 
     def _end(self, kept: Kept) -> None:
         self._flush()

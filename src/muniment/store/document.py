@@ -124,14 +124,16 @@ def _about(message: Message, at: str | None) -> str:
     fields: dict[str, Any] = {"id": message.id, "model": message.model, "sidechain": message.sidechain}
     fields |= {"at": message.at if at is None else None}
     given = [value for value in fields.values() if value is not None]
-    if any(not _PLAIN.fullmatch(value) for value in given) or fields["at"]:
+    if any(not _PLAIN.fullmatch(value) or value == "queued" for value in given) or fields["at"]:
         said = {name: value for name, value in fields.items() if value is not None}
         said |= {"queued": True} if message.queued else {}
         return f"<!-- {_inert(said)} -->\n"
-    words = [message.id or "-", message.model or "-"]
+    words = [message.id] if message.id else []
+    if message.model:
+        words.append(message.model if message.id else f"model {message.model}")
     words += [f"sidechain {message.sidechain}"] if message.sidechain else []
     words += ["queued"] if message.queued else []
-    return "" if words == ["-", "-"] else f"<!-- {' · '.join(words)} -->\n"
+    return f"<!-- {' · '.join(words)} -->\n" if words else ""
 
 
 def _inert(value: Any) -> str:
@@ -417,13 +419,15 @@ def _parse_about(line: str) -> dict[str, Any]:
     inner = line.removeprefix("<!-- ").removesuffix(" -->")
     if inner.startswith("{"):
         return cast("dict[str, Any]", json.loads(inner))
-    id_, model, *rest = inner.split(" · ")
-    said: dict[str, Any] = {"id": None if id_ == "-" else id_, "model": None if model == "-" else model}
-    for word in rest:
+    said: dict[str, Any] = {}
+    for word in inner.split(" · "):
+        name, _, value = word.partition(" ")
         if word == "queued":
             said["queued"] = True
+        elif value:
+            said[name] = value
         else:
-            said["sidechain"] = word.removeprefix("sidechain ")
+            said["model" if "id" in said else "id"] = word
     return said
 
 

@@ -167,7 +167,7 @@ class Index:
     def put_rounds(self, rows: Sequence[RoundRow]) -> None:
         self.db.executemany("INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
 
-    def put_branches(self, key: int, rows: Sequence[tuple[int, int | None]]) -> None:
+    def put_branches(self, key: int, rows: Sequence[tuple[int, int]]) -> None:
         self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
 
     def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
@@ -288,6 +288,17 @@ class Index:
             some = ", ".join(row.session_id for row in found[:3])
             raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}…", "give more of the id")
         return found[0]
+
+    def abandoned(self, session_id: str) -> set[int]:
+        """Rounds that a rewind left behind: not on the way from the last round back to the first."""
+        key, last = self.rows("SELECT id, rounds FROM sessions WHERE session_id = ?", session_id)[0]
+        jumps = dict(self.rows("SELECT round, follows FROM branches WHERE session = ?", key))
+        kept: set[int] = set()
+        at: int | None = last
+        while at and at not in kept:
+            kept.add(at)
+            at = jumps.get(at, at - 1)
+        return set(range(1, (last or 0) + 1)) - kept
 
     def facts(self, session_id: str) -> Facts:
         (text,) = self.rows("SELECT facts FROM sessions WHERE session_id = ?", session_id)[0]

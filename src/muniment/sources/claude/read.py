@@ -20,6 +20,7 @@ from muniment.sources.claude.records import AgentResult, ApiMessage, Line
 SHOWN_SYSTEM = {"local_command", "away_summary", "informational", "bridge_status"}
 """System records whose content a reader wants to see."""
 
+BOUNDARY = "compaction boundary"
 EARLIER_SUMMARY = "summary of an earlier session"
 
 
@@ -259,7 +260,7 @@ class Reader:
         text = line.content if isinstance(line.content, str) else ""
         if kind == "compact_boundary":
             detail = {"metadata": line.compaction, "logical_parent": line.logical_parent, "text": text}
-            self.round.add(Compaction(detail=detail, ref=ref))
+            self.round.add(quiet(BOUNDARY, ref, detail))
         elif kind == "api_error":
             self.round.add(Event(kind="API error", text=_error_text(line.error), ref=ref))
         elif kind in SHOWN_SYSTEM and text:

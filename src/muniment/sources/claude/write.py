@@ -33,7 +33,7 @@ from muniment.model import (
 )
 from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
-from muniment.sources.claude.read import EARLIER_SUMMARY, SHOWN_SYSTEM
+from muniment.sources.claude.read import BOUNDARY, EARLIER_SUMMARY, SHOWN_SYSTEM
 
 GRANTS = {"attachment command_permissions"}
 NO_TIME = "1970-01-01T00:00:00.000Z"
@@ -206,6 +206,8 @@ class Writer:
             yield self._compaction(block, message)
         elif self.native and block.kind.startswith("attachment ") and block.kind not in GRANTS:
             yield Item(ref, "attachment", block.detail, message)
+        elif self.native and block.kind == BOUNDARY:
+            yield self._boundary(block)
         elif self.native and block.kind == "last-prompt" and block.detail:
             yield Item(ref, "leaf", block.detail)
         elif self.native and block.text:
@@ -229,16 +231,16 @@ class Writer:
         flags: dict[str, Any] = {"plain": block.ref.plain} | ({"isMeta": True} if block.kind == "injected" else {})
         return Item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
-    def _compaction(self, block: Compaction, message: Message) -> Item:
-        ref = self._ref(block.ref)
+    def _boundary(self, block: Event) -> Item:
         detail = mapping(block.detail)
-        if not block.text and self.native:
-            part = {"subtype": "compact_boundary", "content": detail.get("text") or "Conversation compacted"}
-            part |= {"compactMetadata": detail.get("metadata") or {"trigger": "manual", "preTokens": 0}}
-            return Item(ref, "system", part | {"logicalParentUuid": detail.get("logical_parent")})
+        part = {"subtype": "compact_boundary", "content": detail.get("text") or "Conversation compacted"}
+        part |= {"compactMetadata": detail.get("metadata") or {"trigger": "manual", "preTokens": 0}}
+        return Item(block.ref, "system", part | {"logicalParentUuid": detail.get("logical_parent")})
+
+    def _compaction(self, block: Compaction, message: Message) -> Item:
         flags = {"plain": block.ref.plain or not self.native}
         flags |= {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-        return Item(ref, "user", {"type": "text", "text": block.text}, message, flags)
+        return self._item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
     def _drop(self, ref: Ref) -> None:
         if ref.id:

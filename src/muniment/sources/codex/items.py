@@ -67,7 +67,7 @@ def image(url: str, ref: Ref, round_: RoundBuilder) -> Media | Unknown | None:
 def thinking(payload: dict[str, Any], ref: Ref) -> Thinking:
     """Reasoning: its summary and open text, and what only the provider can read."""
     said = [*listing(payload, "summary"), *listing(payload, "content")]
-    texts = [cast("dict[str, Any]", part).get("text") for part in said if isinstance(part, dict)]
+    texts = [codec.mapping(part).get("text") for part in said]
     words = "\n\n".join(part for part in texts if isinstance(part, str))
     signature = text(payload, "encrypted_content")
     return Thinking(words, signature, redacted=bool(signature) and not words, ref=ref)
@@ -80,7 +80,7 @@ def call(payload: dict[str, Any], ref: Ref, spare_id: str) -> tuple[Tool, dict[s
     tool = Tool(
         id=text(payload, "call_id") or text(payload, "id") or spare_id,
         name=text(payload, "name") or NAME_OF.get(kind, kind),
-        input=parsed(given) if kind == "function_call" and isinstance(given, str) else given,
+        input=_parsed(given) if kind == "function_call" and isinstance(given, str) else given,
         output=() if kind in UNANSWERED and payload.get("status") == "completed" else None,
         ref=ref,
     )
@@ -88,7 +88,8 @@ def call(payload: dict[str, Any], ref: Ref, spare_id: str) -> tuple[Tool, dict[s
 
 
 def _note(payload: dict[str, Any], kind: str, tool: Tool) -> dict[str, Any]:
-    known = _KNOWN | {INPUT_OF[kind]}
+    given = INPUT_OF[kind]
+    known = _KNOWN if payload.get(given) not in (tool.input, unparsed(tool.input)) else _KNOWN | {given}
     note = {name: value for name, value in payload.items() if name not in known and value is not None}
     if kind == usual_kind(tool.input):
         del note["type"]
@@ -102,13 +103,13 @@ def usual_kind(given: Any) -> str:
     return "custom_tool_call" if isinstance(given, str) else "function_call"
 
 
-def parsed(arguments: str) -> Any:
-    """Arguments as an object where `unparsed` gives the very same string again, else the string."""
+def _parsed(arguments: str) -> Any:
+    """Arguments as an object; what is none stays a string. A note keeps the string that `unparsed` does not give."""
     try:
         value = codec.loads(arguments.encode())
-    except (ValueError, UnicodeEncodeError):
+    except ValueError:
         return arguments
-    return value if isinstance(value, dict) and unparsed(value) == arguments else arguments
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else arguments
 
 
 def unparsed(given: Any) -> str:

@@ -42,6 +42,9 @@ TOLD = {
 }
 """How a text begins that tells a reader something."""
 
+REMEMBERED = frozenset({*TOLD.values(), "skill", "abort notice", "injected"})
+"""Kinds that the client does not inject again by itself: a rewritten session repeats them."""
+
 _KINDS = SETUP | TOLD
 _START = re.compile("|".join(re.escape(start) for start in _KINDS))
 

@@ -16,8 +16,18 @@ from msgspec import Struct
 from muniment.model import codec
 
 ENVELOPES = frozenset(
-    """session_meta response_item event_msg turn_context compacted world_state inter_agent_communication
-    inter_agent_communication_metadata security_risk_score token_usage_record""".split()
+    [
+        "session_meta",
+        "response_item",
+        "event_msg",
+        "turn_context",
+        "compacted",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "security_risk_score",
+        "token_usage_record",
+    ]
 )
 """Types of records that have an envelope."""
 
@@ -62,16 +72,16 @@ def _decode_loosely(raw: bytes) -> Line:
 
 
 def _enveloped(value: dict[str, Any]) -> Line:
-    kind = value.get("type")
+    kind = text(value, "type")
     if "payload" in value or kind in ENVELOPES:
         try:
             return msgspec.convert({"payload": {}} | value, Line)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise ValueError(f"not a record of a known shape: {error}") from None
-    if isinstance(kind, str):
+    if kind:
         return Line("response_item", value)
     if isinstance(value.get("role"), str):
-        return Line("response_item", {"type": "message"} | value)
+        return Line("response_item", value | {"type": "message"})
     if isinstance(kind := value.get("record_type"), str):
         return Line(kind, value)
     if isinstance(value.get("id"), str) and "timestamp" in value:
@@ -95,8 +105,7 @@ def text(payload: dict[str, Any], name: str) -> str | None:
 
 def mapping(payload: dict[str, Any], name: str) -> dict[str, Any]:
     """A field that is an object, else an empty one."""
-    value = payload.get(name)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return codec.mapping(payload.get(name))
 
 
 def listing(payload: dict[str, Any], name: str) -> list[Any]:

@@ -9,12 +9,10 @@ import zstandard
 
 from muniment import files
 
-SUFFIX = ".zst"
 
-
-def opened(name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """The bytes of a rollout by the name of its file: unpacked if that says so."""
-    return unpacked(pieces) if name.endswith(SUFFIX) else pieces
+def is_packed(name: str) -> bool:
+    """Whether a file with this name is a zstd stream."""
+    return name.endswith(".zst")
 
 
 def unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -39,18 +37,19 @@ def head(packed: bytes, limit: int) -> bytes:
         return b""
 
 
-class _Pieces(io.RawIOBase):
+class _Pieces(io.BytesIO):
     """Pieces as the file that the unpacker wants to read."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
+        super().__init__()
         self.pieces = iter(pieces)
         self.rest = b""
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int | None = -1, /) -> bytes:
         while not self.rest:
             piece = next(self.pieces, None)
             if piece is None:
                 return b""
             self.rest = piece
-        taken, self.rest = (self.rest, b"") if size < 0 else (self.rest[:size], self.rest[size:])
+        taken, self.rest = (self.rest, b"") if size is None or size < 0 else (self.rest[:size], self.rest[size:])
         return taken

@@ -1,0 +1,104 @@
+# How to work on muniment. Everything below needs `make` and Python 3.11 or newer, and lives in this folder:
+#
+#   make up       install the program and start it             ARGS= goes to `muniment up`
+#   make test     all that must hold before a change lands     ARGS= goes to pytest, as in ARGS="tests/store -k words"
+#   make fix      repair format and imports, before `make lint` complains of them
+#
+# Versions are pinned with hashes in requirements/*.txt. To change one, edit pyproject.toml (the program) or
+# requirements/*.in (its tools), run `make pins`, and commit both.
+
+PYTHON ?= python3
+ARGS ?=
+CLAUDE_CODE = 2.1.325
+
+# uv where there is one, else pip. uv is told to trust what the machine trusts, as pip is, and to fetch no Python.
+UV := $(shell command -v uv)
+export UV_SYSTEM_CERTS = 1
+export UV_PYTHON_DOWNLOADS = never
+venv = $(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON),$(PYTHON) -m venv)
+pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --disable-pip-version-check $(2))
+
+# pyright comes whole from its wheels; this stops it asking the network for a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+
+.PHONY: up test lint fix bare bench clients docs golden pins clean
+
+up: .venv/.run
+	.venv/bin/muniment up $(ARGS)
+
+test: lint bare
+	.venv/bin/pytest -n 2 --verbosity=0 $(ARGS)
+
+lint: .venv/.dev
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/pyright
+	.venv/bin/lint-imports --no-logo
+
+fix: .venv/.dev
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+# The wheel, beside what the program says it needs and nothing else: a dependency or a file left out shows here.
+bare: .venv/.dev build/bare/.run
+	rm -rf build/wheel
+	.venv/bin/hatchling build -t wheel -d build/wheel
+	$(call pip,build/bare,install --quiet) --no-index --no-deps --force-reinstall build/wheel/*.whl
+	$(call pip,build/bare,check)
+	cd build && env -u PYTHONPATH bare/bin/muniment --version
+	cd build && env -u PYTHONPATH bare/bin/muniment --help >/dev/null
+
+# Against the rivals, and against our promises. Takes minutes; a quick look: ARGS=--quick.
+bench: .venv/.dev
+	.venv/bin/python -m bench $(ARGS)
+
+# Real agent programs resume what muniment restored. They talk to a model server of the tests, never to a real one.
+# (`cd`, and not `npm --prefix`: with that, npm forgets the machine's own settings.)
+clients: .venv/.dev
+	mkdir -p .clients && echo '{"private": true}' >.clients/package.json
+	cd .clients && npm install --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$(CLAUDE_CODE)
+	MUNIMENT_CLIENTS=.clients .venv/bin/pytest tests/clients $(ARGS)
+
+# The documents that the program writes about itself.
+docs: .venv/.run
+	mkdir -p build
+	.venv/bin/python -m muniment.surfaces.cli.help >build/cli.md
+	mv build/cli.md docs/cli.md
+
+# Write the expected files of the tests anew. Then read `git diff tests` as a reader of the output would.
+golden: .venv/.dev
+	MUNIMENT_GOLDEN=write .venv/bin/pytest -n 2 $(ARGS)
+
+# Choose the pinned versions again. Those that still fit stay; ARGS=--upgrade takes the newest of all.
+compile = .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command "make pins" $(ARGS)
+pins: .venv/.dev
+	$(compile) pyproject.toml -o requirements/run.txt
+	$(compile) requirements/build.in -c requirements/run.txt -o requirements/build.txt
+	$(compile) pyproject.toml requirements/build.in requirements/dev.in \
+		-c requirements/run.txt -c requirements/build.txt -o requirements/dev.txt
+
+# Remove what the targets above made, save .bench and .clients, which are slow to get again.
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+# The environments. A stamp is the time of the last install, so that nothing is installed twice.
+.venv/.run: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/activate
+	$(call pip,.venv,install --quiet) --require-hashes -r requirements/run.txt -r requirements/build.txt
+	$(call pip,.venv,install --quiet) --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/.dev: requirements/dev.txt | .venv/.run
+	$(call pip,.venv,install --quiet) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/bin/activate:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "muniment needs Python 3.11 or newer: make PYTHON=...")'
+	$(venv) .venv
+
+build/bare/.run: requirements/run.txt
+	rm -rf build/bare
+	$(venv) build/bare
+	$(call pip,build/bare,install --quiet) --require-hashes -r requirements/run.txt
+	@touch $@

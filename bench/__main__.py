@@ -1,0 +1,110 @@
+"""Measure muniment against its rivals: `python -m bench [--large] [--quick]`, from the project's root.
+
+Everything it makes lies below `.bench/`, the report excepted. A missed promise is a figure in the report; the
+exit code is 1 only when something could not be run at all.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from . import machine
+from .compare import Arena, Comparison, told
+from .contenders import Agentsview, ClaudeCodeLog, Contender, NotInstalled, muniment_at, rival
+from .process import Ceiling
+from .promises import judge
+from .report import Report
+from .trees import Corpus, NoCorpus
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / ".bench"
+AGENTSVIEW = "0.46.1"
+CLAUDE_CODE_LOG = "1.7.0"
+SIZES = {"many": "300M", "one": "70M", "large": "2G"}
+QUICK_SIZES = {"many": "30M", "one": "7M", "large": "200M"}
+CEILING = Ceiling(seconds=600, memory_bytes=min(8 * 2**30, machine.memory_bytes() // 2))
+
+
+def main() -> int:
+    # A terminated bench unwinds like an interrupted one, and so ends the command it is measuring.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    options = parse_options()
+    facts = machine.facts() | {"load before the run": f"{machine.load():.1f}"}
+    contenders, missing = available(options.muniment)
+    try:
+        comparisons = compare_all(Arena(WORK, contenders, CEILING), options)
+    except NoCorpus as absent:
+        told(f"bench: nothing measured, {absent}")
+        return 1
+    missing += failures(comparisons)
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    report = Report(date, facts, contenders, missing, comparisons, judge(comparisons))
+    publish(report, options)
+    return 1 if missing else 0
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("bench", description=__doc__.splitlines()[0] if __doc__ else None)
+    beside = Path(sys.executable).parent / "muniment"
+    parser.add_argument("--muniment", type=Path, default=beside, help="the command to measure")
+    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpus", help="real sessions")
+    parser.add_argument("--report", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--large", action="store_true", help="also one session of 2 GB")
+    parser.add_argument("--quick", action="store_true", help="a tenth of each size, no report: to try the bench itself")
+    return parser.parse_args()
+
+
+def available(muniment: Path) -> tuple[list[Contender], list[str]]:
+    """The contenders that can be had here, and a word for each that cannot."""
+    ways: list[Callable[[], Contender]] = [
+        lambda: muniment_at(muniment),
+        lambda: rival(Agentsview, AGENTSVIEW, WORK),
+        lambda: rival(ClaudeCodeLog, CLAUDE_CODE_LOG, WORK),
+    ]
+    contenders: list[Contender] = []
+    missing: list[str] = []
+    for way in ways:
+        try:
+            contenders.append(way())
+        except NotInstalled as absent:
+            missing.append(str(absent))
+            told(f"bench: {absent}")
+    return contenders, missing
+
+
+def compare_all(arena: Arena, options: argparse.Namespace) -> list[Comparison]:
+    corpus = Corpus(options.corpus, WORK)
+    sizes = QUICK_SIZES if options.quick else SIZES
+    comparisons = [arena.compare(corpus.many(sizes["many"])), arena.compare(corpus.one(sizes["one"]))]
+    if options.large:
+        comparisons.append(arena.compare(corpus.one(sizes["large"]), rounds=1))
+    return comparisons
+
+
+def failures(comparisons: list[Comparison]) -> list[str]:
+    """A word for each task that failed and for each first run that left sessions out: its speed means nothing."""
+    words: list[str] = []
+    for comparison in comparisons:
+        tree = comparison.tree
+        for tasks in (comparison.first, comparison.again, comparison.commands):
+            words += [f"{name} failed on {tree.title}" for name, outcome in tasks.items() if outcome.failed]
+        for name, outcome in comparison.first.items():
+            if outcome.complete and not comparison.whole(name):
+                words.append(f"{name} holds only {outcome.taken_in} of {tree.title}")
+    return words
+
+
+def publish(report: Report, options: argparse.Namespace) -> None:
+    print(report.summary())
+    if options.quick:
+        print(report.markdown())
+        return
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    options.report.write_text(report.markdown(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Run the contenders on one tree, turn about, and collect what each run cost."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from .contenders import Contender, Home, Muniment
+from .process import Ceiling, Run, measure
+from .trees import Tree, lay_out, warm
+
+REPEATS = 7
+"""How often a short command is run; its figure is the median."""
+
+
+@dataclass
+class Outcome:
+    """All runs of one contender at one task."""
+
+    runs: list[Run] = field(default_factory=list)
+    kept_bytes: int = 0
+    taken_in: int = 0
+
+    @property
+    def best(self) -> float:
+        return min(run.seconds for run in self.runs)
+
+    @property
+    def worst(self) -> float:
+        return max(run.seconds for run in self.runs)
+
+    @property
+    def median(self) -> float:
+        return median(run.seconds for run in self.runs)
+
+    @property
+    def cpu_seconds(self) -> float:
+        return min(run.cpu_seconds for run in self.runs)
+
+    @property
+    def peak_bytes(self) -> int:
+        return max(run.peak_bytes for run in self.runs)
+
+    @property
+    def stopped(self) -> str:
+        return next((run.stopped for run in self.runs if run.stopped), "")
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run ended badly by itself. One that the harness cut off is a figure, not a failure."""
+        return any(run.exit_code and not run.stopped for run in self.runs)
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.runs) and not self.failed and not self.stopped
+
+
+@dataclass
+class Comparison:
+    """What one tree cost each contender."""
+
+    tree: Tree
+    first: dict[str, Outcome] = field(default_factory=dict)
+    again: dict[str, Outcome] = field(default_factory=dict)
+    commands: dict[str, Outcome] = field(default_factory=dict)
+
+    def whole(self, name: str) -> Outcome | None:
+        """This contender's first runs, if they came to their end and left no session out."""
+        outcome = self.first.get(name)
+        return outcome if outcome and outcome.complete and outcome.taken_in >= self.tree.sessions else None
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Where runs take place and how far they may go."""
+
+    work: Path
+    contenders: Sequence[Contender]
+    ceiling: Ceiling
+
+    def compare(self, tree: Tree, rounds: int | None = None) -> Comparison:
+        """All contenders on one tree: from nothing, again with nothing new, and the reading commands."""
+        told(f"{tree.title}:")
+        warm(tree)
+        result = Comparison(tree)
+        self._first_runs(result, rounds)
+        self._runs_again(result)
+        self._reading_commands(result)
+        shutil.rmtree(self.work / "homes", ignore_errors=True)
+        return result
+
+    def _first_runs(self, result: Comparison, rounds: int | None) -> None:
+        for number in range(rounds or max((c.rounds for c in self.contenders), default=0)):
+            # Every other round the other way round, so that nobody always runs after the heaviest.
+            for contender in self.contenders[:: -1 if number % 2 else 1]:
+                outcome = result.first.setdefault(contender.name, Outcome())
+                if number < contender.rounds and (not number or outcome.complete):
+                    self._first_run(contender, result.tree, outcome)
+
+    def _first_run(self, contender: Contender, tree: Tree, outcome: Outcome) -> None:
+        home = self._home(contender)
+        shutil.rmtree(home.root, ignore_errors=True)
+        lay_out(tree, home.projects)
+        outcome.runs.append(self._measured(contender, home, contender.command(home), "first"))
+        outcome.kept_bytes = contender.kept_bytes(home)
+        outcome.taken_in = contender.taken_in(home) if outcome.complete else 0
+
+    def _runs_again(self, result: Comparison) -> None:
+        for _ in range(REPEATS):
+            for contender in self._finishers(result):
+                home = self._home(contender)
+                run = self._measured(contender, home, contender.command(home), "again")
+                result.again.setdefault(contender.name, Outcome()).runs.append(run)
+
+    def _reading_commands(self, result: Comparison) -> None:
+        for contender in self._finishers(result):
+            if isinstance(contender, Muniment):
+                home = self._home(contender)
+                commands = {"sessions": contender.listing(home), "show last": contender.showing(home)}
+                for name, command in commands.items():
+                    log = name.replace(" ", "-")
+                    runs = [self._measured(contender, home, command, log) for _ in range(REPEATS)]
+                    result.commands[name] = Outcome(runs)
+
+    def _finishers(self, result: Comparison) -> list[Contender]:
+        return [c for c in self.contenders if result.first[c.name].complete]
+
+    def _home(self, contender: Contender) -> Home:
+        return Home(self.work / "homes" / contender.name)
+
+    def _measured(self, contender: Contender, home: Home, command: list[str], task: str) -> Run:
+        os.sync()  # nobody pays for what another has left to be written
+        log = self.work / "logs" / f"{contender.name}-{task}.log"
+        run = measure(command, contender.environment(home), log, self.ceiling)
+        told(f"  {contender.name} {task}: {run.seconds:.2f} s, {run.peak_bytes / 2**20:.0f} MiB {run.stopped}")
+        if run.exit_code and not run.stopped:
+            told(f"    exit code {run.exit_code}, see {log}")
+        return run
+
+
+def told(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)

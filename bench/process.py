@@ -1,0 +1,130 @@
+"""Run one command and measure it: wall time, processor time, peak memory of everything it starts.
+
+The command leads a session of its own (setsid), so all its descendants can be found by session id in
+/proc, also those whose parent has ended. That makes the harness a Linux one.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SAMPLE_SECONDS = 0.02
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Where a run is cut off, so that a tool without bounds cannot take the machine with it."""
+
+    seconds: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process and its children cost."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    exit_code: int
+    stopped: str = ""
+    """Why the harness ended the run, empty when it ended by itself."""
+
+
+def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: Ceiling) -> Run:
+    """Run the command to its end, output into `log`, and say what it cost."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as out:
+        started = time.perf_counter()
+        child = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
+        watch = MemoryWatch(child.pid, started, ceiling)
+        try:
+            watch.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            seconds = time.perf_counter() - started
+        finally:
+            watch.finish()
+            end_session(child.pid)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    # The kernel's own maximum is exact for one process; sampling may miss a short peak of it.
+    peak = max(watch.peak_bytes, usage.ru_maxrss * 1024)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, peak, child.returncode, watch.stopped)
+
+
+class MemoryWatch(threading.Thread):
+    """Samples the memory of one session of processes and ends it above the ceiling."""
+
+    def __init__(self, session: int, started: float, ceiling: Ceiling) -> None:
+        super().__init__(daemon=True)
+        self.peak_bytes = 0
+        self.stopped = ""
+        self._session, self._since, self._ceiling = session, started, ceiling
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        while not self._done.wait(SAMPLE_SECONDS):
+            self.peak_bytes = max(self.peak_bytes, memory_of(members(self._session)))
+            self.stopped = self._reason_to_stop()
+            if self.stopped:
+                end_session(self._session)
+                return
+
+    def finish(self) -> None:
+        self._done.set()
+        self.join()
+
+    def _reason_to_stop(self) -> str:
+        passed = time.perf_counter() - self._since
+        if self.peak_bytes > self._ceiling.memory_bytes:
+            return f"stopped after {passed:.0f} s at {self.peak_bytes / 2**30:.1f} GiB of memory"
+        return f"stopped after {passed:.0f} s" if passed > self._ceiling.seconds else ""
+
+
+def members(session: int) -> list[int]:
+    """The live processes of a session; nothing but a system call per process, so it is cheap."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and session_of(int(name)) == session]
+
+
+def session_of(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return -1
+
+
+def memory_of(pids: Sequence[int]) -> int:
+    """Resident memory; of several processes each shared page is counted once (PSS)."""
+    read = resident_bytes if len(pids) == 1 else proportional_bytes
+    return sum(read(pid) for pid in pids)
+
+
+def resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE_BYTES
+    except (OSError, IndexError):
+        return 0
+
+
+def proportional_bytes(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:")), 0)
+
+
+def end_session(session: int) -> None:
+    """Leave nothing running of what a command started."""
+    for pid in members(session):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue

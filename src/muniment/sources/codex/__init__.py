@@ -1,0 +1,54 @@
+"""Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl` and what lies beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Loss, Round
+from muniment.sources.base import Found, MediaBytes, Move, Record, Source
+from muniment.sources.codex import find, place, read, write, zst
+
+
+class Codex(Source):
+    """Sessions of OpenAI's Codex, from the single JSON document of spring 2025 to 0.166."""
+
+    name = find.NAME
+    title = "Codex"
+    family = "codex"
+    resume_command = "codex resume {id}"
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def packed(self, name: str) -> bool:
+        return zst.is_packed(name)
+
+    def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        return zst.unpacked(pieces) if zst.is_packed(name) else pieces
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
+
+    def write(
+        self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
+    ) -> Iterator[bytes]:
+        return write.write(rounds, facts, move, media, losses)
+
+    def place(self, facts: Facts, move: Move) -> str:
+        return place.place(facts, move)
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        return place.moved(name, pieces, facts, move)
+
+
+SOURCE = Codex()

@@ -1,0 +1,100 @@
+"""Events and settings to blocks: what happened around the conversation.
+
+Most of them repeat an item or serve the program; they are quiet. A few tell a reader something that no item says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muniment.model import Compaction, Event, Ref
+from muniment.sources.builder import quiet
+from muniment.sources.codex.records import Line, mapping, text
+
+_RESERVED = frozenset({"title", "link", "agent-name"})
+"""Kinds with a meaning for the facts of a session; a file's own events of that name must not claim it."""
+
+_REPEATING = frozenset(
+    [
+        "token_count",
+        "user_message",
+        "agent_message",
+        "agent_reasoning",
+        "agent_reasoning_raw_content",
+        "context_compacted",
+        "token_usage_record",
+        "world_state",
+    ]
+)
+"""What an item or a message's usage says already."""
+
+_LARGE = frozenset({"base_instructions", "instructions", "dynamic_tools"})
+_TURN = ("turn_id", "model", "effort", "personality")
+"""Of a turn's settings; what was allowed in it stays in the evidence."""
+
+_SHORT = 200
+
+
+def event(line: Line, ref: Ref) -> Event:
+    """An event or a record of a kind that has no place in the conversation."""
+    kind, payload = line.kind, line.payload
+    if kind in _REPEATING:
+        return quiet(named(kind), ref)
+    if kind == "item_completed":
+        item = mapping(payload, "item")
+        return quiet(f"item {item.get('type')}", ref, small(item))
+    if kind == "thread_name_updated" and (title := text(payload, "thread_name")):
+        return quiet("title", ref, {"title": title, "by": "user"})
+    return Event(named(kind), _told(kind, payload), small(payload), ref)
+
+
+def _told(kind: str, payload: dict[str, Any]) -> str:
+    """What a reader should see of an event."""
+    if kind in ("error", "stream_error", "warning"):
+        return text(payload, "message") or ""
+    if kind == "turn_aborted":
+        return text(payload, "reason") or "aborted"
+    if kind == "thread_rolled_back":
+        return f"{payload.get('num_turns')} turns were taken back"
+    if kind == "entered_review_mode":
+        return text(payload, "user_facing_hint") or ""
+    if kind == "exited_review_mode":
+        return text(mapping(payload, "review_output"), "overall_explanation") or ""
+    if kind == "inter_agent_communication":
+        return text(payload, "content") or ""
+    return ""
+
+
+def named(kind: str) -> str:
+    """The kind as words."""
+    return f"event {kind}" if kind in _RESERVED else kind.replace("_", " ")
+
+
+def small(payload: dict[str, Any]) -> dict[str, Any] | None:
+    """The short, plain fields of an event; its bulk stays in the evidence."""
+    kept = {name: value for name, value in payload.items() if name != "type" and _is_small(value)}
+    return kept or None
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, (bool, int, float)) or (isinstance(value, str) and 0 < len(value) <= _SHORT)
+
+
+def meta(line: Line, ref: Ref) -> Event:
+    """The head of a rollout, without the instructions and tools that it repeats."""
+    kept = {name: value for name, value in line.payload.items() if name not in _LARGE and value is not None}
+    return quiet("session meta", ref, kept)
+
+
+def turn_context(line: Line, ref: Ref) -> Event:
+    """The settings of a turn."""
+    return quiet("turn context", ref, {n: v for n in _TURN if isinstance(v := line.payload.get(n), str)} or None)
+
+
+def compaction(line: Line, ref: Ref) -> Compaction:
+    """The context was cut: by a record with the new history, or by an item that only the provider can read."""
+    payload = dict(line.payload)
+    if line.type == "response_item":
+        return Compaction(detail={"item": payload}, ref=ref)
+    message = text(payload, "message") or ""
+    return Compaction(message, {n: v for n, v in payload.items() if n != "message"} or None, ref)

@@ -1,0 +1,170 @@
+"""Where Codex keeps a session, and which files make it up.
+
+<home>/sessions/YYYY/MM/DD/rollout-<local time>-<thread>.jsonl            the transcript
+<home>/sessions/YYYY/MM/DD/rollout-<local time>-<thread>_<rollout>.jsonl  the same thread after a revert
+<home>/archived_sessions/rollout-….jsonl                                  put away by the user
+….jsonl.zst                                                               packed by the client after some days
+<home>/history.jsonl   <home>/session_index.jsonl                         prompts and names of all sessions
+
+A subagent's thread is a session of its own that names its parent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, session_id_of, source_file
+from muniment.sources.codex import zst
+from muniment.sources.codex.records import ENVELOPES, text
+
+NAME = "codex"
+FOLDERS = ("sessions", "archived_sessions")
+HISTORIES = {"history.jsonl": "session_id", "session_index.jsonl": "id"}
+"""Files about all sessions, and the field that names one."""
+
+_ROLLOUT = re.compile(r"rollout-.*\.(jsonl|jsonl\.zst|json)")
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_NAMED = re.compile(rf"rollout-.*?({_UUID})(_{_UUID})?\.")
+_LOOKED_AT = 20
+_ENVELOPE = re.compile(rb'\s*\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"([a-z_]+)","payload":\{')
+_BARE = re.compile(rb'\s*\{\s*"id"\s*:\s*"[^"]*"\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"instructions"\s*:')
+_DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:id|timestamp|instructions)"\s*:')
+_HINT = re.compile(rb'"(?:payload|record_type|instructions)"')
+_META = re.compile(rb'"type"\s*:\s*"session_meta"')
+_ID = re.compile(rb'"id"\s*:\s*"([^"\\]{1,128})"')
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`$CODEX_HOME` else `~/.codex`."""
+    if given := env.get("CODEX_HOME"):
+        return [Path(given).expanduser()]
+    return [Path(env.get("HOME") or Path.home()) / ".codex"]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Rollouts below a home."""
+    for folder in FOLDERS:
+        for entry in files.walk(home / folder):
+            if _ROLLOUT.fullmatch(entry.name):
+                yield Path(entry.path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Codex' own record types in their envelope, the head of a bare rollout, or that of the oldest document."""
+    head = _opened(path, head)
+    if _DOCUMENT.match(head):
+        return True
+    return any(_is_record(line) for line in head.split(b"\n")[:_LOOKED_AT])
+
+
+def _opened(path: Path, head: bytes) -> bytes:
+    return zst.head(head, HEAD_BYTES) if zst.is_packed(path.name) else head
+
+
+def _is_record(line: bytes) -> bool:
+    """A whole line by its fields; one cut off by the end of the head by its first ones."""
+    if not _HINT.search(line):
+        return False
+    try:
+        record = codec.mapping(codec.loads(line))
+    except ValueError:
+        cut = _ENVELOPE.match(line)
+        return cut[1].decode() in ENVELOPES if cut else bool(_BARE.match(line))
+    if record.get("record_type") == "state" or _is_bare_head(record):
+        return True
+    return text(record, "type") in ENVELOPES and isinstance(record.get("payload"), dict) and "timestamp" in record
+
+
+def _is_bare_head(record: dict[str, Any]) -> bool:
+    """The first line of a rollout before there were envelopes."""
+    return record.keys() >= {"id", "timestamp", "instructions"} and not record.keys() & {"type", "payload"}
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One `Found` per rollout; several files of a thread are several versions of one session."""
+    for path in paths:
+        base = _home_of(path)
+        top = base or root
+        if main := source_file(path, top, "main"):
+            native = _native_id(path)
+            beside = _histories(base, native) if base else []
+            session = session_id_of(NAME, native)
+            named = None if session == native else native
+            yield Found(NAME, session, str(top), base in known_homes, (main, *beside), named)
+
+
+def _home_of(path: Path) -> Path | None:
+    """The home that a rollout lies in, told by the folders above it."""
+    if not _ROLLOUT.fullmatch(path.name):
+        return None
+    return next((folder.parent for folder in list(path.parents)[:4] if folder.name in FOLDERS), None)
+
+
+def _native_id(path: Path) -> str:
+    """The thread's id: that of the first head in the file, else the one in its name, else one made of its content."""
+    head = _opened(path, head_of(path))
+    if _DOCUMENT.match(head):
+        own = _cut_id(head)
+    else:
+        own = next((found for line in head.split(b"\n")[:_LOOKED_AT] if (found := _id_in(line))), None)
+    if own:
+        return own
+    if named := _NAMED.match(path.name):
+        return named[1]
+    return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()
+
+
+def _id_in(line: bytes) -> str | None:
+    """The id that a line gives as its file's own, if it is a head."""
+    try:
+        record = codec.mapping(codec.loads(line))
+    except ValueError:
+        return _cut_id(line[line.find(b'"payload"') + 1 :]) if _META.search(line) or _BARE.match(line) else None
+    head = codec.mapping(record.get("payload")) if record.get("type") == "session_meta" else record
+    own = head.get("id") if head is not record or _is_bare_head(record) else None
+    return own if isinstance(own, str) else None
+
+
+def _cut_id(line: bytes) -> str | None:
+    found = _ID.search(line)
+    return found[1].decode("utf-8", "replace") if found else None
+
+
+def _histories(base: Path, native_id: str) -> list[SourceFile]:
+    found: list[SourceFile] = []
+    for name, field in HISTORIES.items():
+        path = base / name
+        if lines := _lines_of(path, field, _changed_at(path)).get(native_id):
+            found.append(SourceFile(str(path), name, "history", len(lines), 0, text=lines))
+    return found
+
+
+def _changed_at(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat(follow_symlinks=False)
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _lines_of(path: Path, field: str, _changed: tuple[int, int]) -> dict[str, bytes]:
+    """Every session's lines of a file about all sessions, in order."""
+    found = source_file(path, path.parent, "history")
+    lines: dict[str, list[bytes]] = {}
+    for line in b"".join(files.chunks(path)).split(b"\n") if found else ():
+        try:
+            value = codec.loads(line)
+        except ValueError:
+            continue
+        session = codec.mapping(value).get(field)
+        if isinstance(session, str):
+            lines.setdefault(session, []).append(line)
+    return {session: b"\n".join(own) + b"\n" for session, own in lines.items()}

@@ -1,0 +1,77 @@
+"""Where Codex looks for a session, and what must change when one moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from muniment.model import Facts
+from muniment.sources.base import Move, records
+from muniment.sources.codex import zst
+
+EPOCH = "1970-01-01T00:00:00.000Z"
+"""The time of sessions that tell none."""
+
+_ID_FIELDS = ("id", "session_id", "thread_id", "sender_thread_id")
+
+
+def place(facts: Facts, move: Move) -> str:
+    """A name of the client's own shape; its time is UTC, where the client's is local."""
+    at = _time_of(facts.started)
+    name = f"rollout-{at:%Y-%m-%dT%H-%M-%S}-{move.session_id or facts.session_id}.jsonl"
+    return f"sessions/{at:%Y/%m/%d}/{name}"
+
+
+def _time_of(at: str | None) -> datetime:
+    try:
+        found = datetime.fromisoformat(at or EPOCH)
+    except ValueError:
+        found = datetime.fromisoformat(EPOCH)
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def folder(cwd: str | None, facts: Facts, move: Move) -> str | None:
+    """A working folder, moved along with the session."""
+    old = facts.first_cwd or facts.cwd
+    if move.cwd is None or not cwd or not old:
+        return move.cwd or cwd
+    below = cwd == old or cwd.startswith(old.rstrip("/") + "/")
+    return move.cwd + cwd[len(old) :] if below else cwd
+
+
+def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+    """An original file with folder and identity changed; a packed one comes back as plain lines."""
+    swaps = _swaps(facts, move)
+    if not swaps:
+        return name, pieces
+    if zst.is_packed(name):
+        name, pieces = name.removesuffix(".zst"), zst.unpacked(pieces)
+    if move.session_id:
+        name = name.replace(facts.native_id or facts.session_id, move.session_id)
+    return name, _swapped(pieces, swaps)
+
+
+def _swapped(pieces: Iterable[bytes], swaps: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    for record in records(pieces):
+        line = record.raw
+        for old, new in swaps:
+            line = line.replace(old, new)
+        yield line if record.torn else line + b"\n"
+
+
+def _swaps(facts: Facts, move: Move) -> list[tuple[bytes, bytes]]:
+    """Fields as the client writes them; inside a text their quotes are escaped, so no text is touched."""
+    swaps: list[tuple[bytes, bytes]] = []
+    if move.session_id:
+        old_id = facts.native_id or facts.session_id
+        swaps += [_swap(field, old_id, move.session_id, '"') for field in _ID_FIELDS]
+    old = facts.first_cwd or facts.cwd
+    if move.cwd and old:
+        swaps += [_swap("cwd", old, move.cwd, end) for end in ('"', "/", "\\\\")]
+    return swaps
+
+
+def _swap(field: str, old: str, new: str, end: str) -> tuple[bytes, bytes]:
+    before, after = (f'"{field}":{json.dumps(value, ensure_ascii=False)[:-1]}{end}' for value in (old, new))
+    return before.encode(), after.encode()

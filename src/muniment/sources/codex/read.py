@@ -1,0 +1,77 @@
+"""Codex records to rounds.
+
+Every round is read by a reader of its own that knows the facts before it and nothing else, so reading may begin at
+any round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from muniment.model import Facts, Ref, Round
+from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.codex import oldest, records
+from muniment.sources.codex.records import Line, text
+from muniment.sources.codex.rounds import RoundReader
+from muniment.sources.codex.turns import Placed, Turns
+
+
+def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
+    """The rounds of a rollout, the last one still open."""
+    reader: RoundReader | None = None
+    for record in _placed(_lines(lines, facts.rounds > 0)):
+        if reader is None or record.opens:
+            if reader:
+                yield (closed := reader.close())
+                facts = facts.after(closed)
+            reader = RoundReader(facts, record.ref.offset)
+        reader.take(record)
+    yield (reader or RoundReader(facts, 0)).close()
+
+
+def _lines(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
+    """The records, those of a single document taken out of it."""
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return iter(())
+    whole = chain([first], rest)
+    if oldest.is_document(first, resumed, _complete(first)):
+        return oldest.objects(whole, resumed)
+    return whole
+
+
+def _complete(record: Record) -> bool:
+    try:
+        records.decode(record.raw)
+    except ValueError:
+        return False
+    return True
+
+
+def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
+    """Each record with its place; damage is a record too, a torn tail not yet one."""
+    turns = Turns()
+    for record in lines:
+        if record.torn and not _complete(record):
+            continue
+        ref = Ref(record.offset, record.length)
+        if not record.raw.strip():
+            if record.length > MAX_LINE_BYTES:
+                what = f"a line of {record.length} bytes is kept and not read"
+                yield from turns.damaged(Placed(Line("damaged", {"what": what}), ref, "damaged"))
+            continue
+        try:
+            line = records.decode(record.raw)
+        except ValueError as error:
+            yield from turns.damaged(Placed(Line("damaged", {"what": str(error)}), ref, "damaged"))
+            continue
+        yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp))
+    yield from turns.release()
+
+
+def _id_of(line: Line) -> str | None:
+    """The record's own id, else its ordinal; events name their turn, not themselves."""
+    own = text(line.payload, "id") if line.type != "event_msg" else None
+    return own or (str(line.ordinal) if line.ordinal is not None else None)

@@ -1,0 +1,256 @@
+"""One round of a rollout: its records to messages and blocks.
+
+The conversation is read from the response items; events count tokens, and speak where no item does. A reader
+knows the facts before its round and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from msgspec import structs
+
+from muniment.model import Event, Facts, Ref, Round, Text, Thinking, Tool, Unknown, Usage
+from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.codex import events, items, prompts, tokens
+from muniment.sources.codex.records import Line, listing, mapping, text
+from muniment.sources.codex.turns import Placed, spoken_text
+
+
+class RoundReader:
+    """One round being read."""
+
+    def __init__(self, facts: Facts, offset: int) -> None:
+        self.facts = facts
+        self.round = RoundBuilder(facts.rounds + 1, offset)
+        self.response = tokens.Response(facts.tokens)
+        self.model = facts.model
+        self.told = {"cwd": facts.cwd, "branch": facts.branch, "client": facts.client}
+        self.now = dict(self.told)
+        self.linked = {(link.kind, link.session) for link in facts.links}
+        self.heard: dict[int, Text | Thinking] = {}
+        """What events said, by their place, until an item says it too."""
+        self.spare = 0
+        self.take_type: dict[str, Callable[[Line, Ref], None]] = {
+            "session_meta": self._meta,
+            "turn_context": self._context,
+            "response_item": self._item,
+            "event_msg": self._event,
+            "compacted": self._compacted,
+        }
+
+    def take(self, record: Placed) -> None:
+        """Read one record."""
+        line, ref, how, _ = record
+        if how == "damaged":
+            self.round.add(Unknown(kind="damaged", damage=line.payload["what"], ref=ref))
+        elif how == "injected":
+            self._injected(line, ref)
+        elif how == "plain":
+            self.take_type.get(line.type, self._event)(line, ref)
+        else:
+            self._prompt(line, ref, queued=how == "queued")
+
+    def close(self) -> Round:
+        """The round as it stands."""
+        self._speak()
+        if pending := self.response.pending:
+            answers = [draft for draft in self.round.drafts if draft.role == "assistant"]
+            _add(answers[-1] if answers else self._message("assistant", None), pending.usage)
+        return self.round.close()
+
+    # -- what a human said, and what was put beside it
+
+    def _prompt(self, line: Line, ref: Ref, queued: bool) -> None:
+        self.round.prompted = True
+        self.response.interrupt()
+        draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
+        if line.type == "response_item":
+            draft.blocks += items.parts(line.payload.get("content"), ref, self.round)
+            return
+        draft.blocks.append(Text(spoken_text(line) or "", ref))
+        urls = [url for url in listing(line.payload, "images") if isinstance(url, str)]
+        images = (items.image(url, ref, self.round) for url in urls)
+        draft.blocks += [block for block in images if block]
+
+    def _injected(self, line: Line, ref: Ref) -> None:
+        """A message that no human wrote: shown if it tells something, or if nobody knows what it is."""
+        role = text(line.payload, "role")
+        kind = prompts.injected_kind(line.payload) or ("injected" if role == "user" else f"{role} message")
+        words = "\n\n".join(prompts.texts_of(line.payload))
+        if prompts.is_shown(kind) or kind == "injected":
+            self.round.add(Event(kind=kind, text=words, ref=ref))
+        else:
+            self.round.add(quiet(kind, ref, words))
+        for block in items.parts(line.payload.get("content"), ref, self.round):
+            if not isinstance(block, Text):
+                self.round.add(block)
+
+    # -- items
+
+    def _item(self, line: Line, ref: Ref) -> None:
+        kind, payload = line.kind, line.payload
+        if kind == "message" and payload.get("role") != "assistant":
+            self._injected(line, ref)
+        elif kind == "message":
+            self._said(payload, ref)
+        elif kind == "reasoning":
+            self._thought(payload, ref)
+        elif kind in items.INPUT_OF:
+            self._call(payload, ref)
+        elif kind in items.OUTPUT_OF:
+            self._output(payload, kind, ref)
+        elif kind in ("compaction", "compaction_summary", "context_compaction"):
+            self._compacted(line, ref)
+        elif kind == "ghost_snapshot":
+            self.round.add(quiet("ghost snapshot", ref))
+        elif kind == "agent_message":
+            words = "\n\n".join(prompts.texts_of(payload))
+            self.round.add(Event("agent message", words, events.small(payload), ref))
+        else:
+            self._answer(ref).blocks.append(Unknown(kind=kind, value=payload, ref=ref))
+
+    def _said(self, payload: dict[str, Any], ref: Ref) -> None:
+        draft = self._answer(ref)
+        blocks = items.parts(payload.get("content"), ref, self.round)
+        draft.blocks += blocks or [quiet("empty message", ref)]
+        texts = [block.text for block in blocks if isinstance(block, Text)]
+        if phase := text(payload, "phase"):
+            _noted(draft, "phases", {str(_count_of(draft) - len(texts) + n): phase for n in range(len(texts))})
+        self._forget("\n\n".join(texts), Text)
+
+    def _thought(self, payload: dict[str, Any], ref: Ref) -> None:
+        block = items.thinking(payload, ref)
+        self._answer(ref).blocks.append(block)
+        self.heard = {place: said for place, said in self.heard.items() if not isinstance(said, Thinking)}
+
+    def _call(self, payload: dict[str, Any], ref: Ref) -> None:
+        draft = self._answer(ref)
+        self.spare += 1
+        tool, note = items.call(payload, ref, f"{payload['type']}-{self.round.number}-{self.spare}")
+        picture = text(payload, "result")
+        if picture and (made := self.round.add_media(picture, "image/png", Ref())):
+            tool = structs.replace(tool, output=(made,))
+        if note:
+            _noted(draft, "calls", {tool.id: note})
+        self.round.call(draft, tool)
+
+    def _output(self, payload: dict[str, Any], kind: str, ref: Ref) -> None:
+        self.response.output()
+        plain = isinstance(payload.get(items.OUTPUT_OF[kind]), str)
+        place = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=plain)
+        output = items.output(payload, kind, self.round)
+        self.round.result(text(payload, "call_id") or "", output=output, result=place)
+
+    def _compacted(self, line: Line, ref: Ref) -> None:
+        self.round.add(events.compaction(line, ref))
+
+    # -- events and settings
+
+    def _event(self, line: Line, ref: Ref) -> None:
+        if line.kind in ("token_count", "token_usage_record") and (report := tokens.report_of(line)):
+            self.response.report(report)
+        elif line.kind in ("agent_message", "agent_reasoning", "item_completed"):
+            self._hear(line, ref)
+        elif line.kind == "collab_agent_spawn_end":
+            self._spawned(line.payload)
+        self.round.add(events.event(line, ref))
+
+    def _hear(self, line: Line, ref: Ref) -> None:
+        item = mapping(line.payload, "item")
+        if line.kind == "agent_message" and (said := text(line.payload, "message")):
+            self.heard[ref.offset] = Text(said, ref)
+        elif line.kind == "agent_reasoning" and (said := text(line.payload, "text")):
+            self.heard[ref.offset] = Thinking(said, ref=ref)
+        elif item.get("type") == "AgentMessage" and (said := "".join(prompts.texts_of(item))):
+            self.heard[ref.offset] = Text(said, ref)
+
+    def _forget(self, said: str, kind: type[Text]) -> None:
+        """An item repeats an event: the one with the same words, else the oldest that none repeated yet."""
+        waiting = [place for place, block in self.heard.items() if isinstance(block, kind)]
+        same = [place for place in waiting if self.heard[place].text == said]
+        for place in (same or waiting)[:1]:
+            del self.heard[place]
+
+    def _speak(self) -> None:
+        """What only events told, as in a file without items, becomes part of the conversation."""
+        if not self.heard:
+            return
+        if not self.round.drafts:
+            self._message("assistant", next(iter(self.heard.values())).ref.at)
+        drafts, self.round.drafts = self.round.drafts, []
+        for draft in drafts:
+            blocks, draft.blocks = draft.blocks, []
+            self.round.drafts.append(draft)
+            for block in blocks:
+                said = self.heard.get(block.ref.offset) if isinstance(block, Event) else None
+                if said and self.round.drafts[-1].role == "user":
+                    self._message("assistant", said.ref.at, model=self.model)
+                self.round.drafts[-1].blocks.append(said or block)
+
+    def _spawned(self, payload: dict[str, Any]) -> None:
+        """A call has started a session of its own."""
+        draft, position = self.round.calls.get(text(payload, "call_id") or "", (None, 0))
+        tool = draft.blocks[position] if draft else None
+        if draft and isinstance(tool, Tool) and (thread := text(payload, "new_thread_id")):
+            draft.blocks[position] = structs.replace(tool, sidechain=thread)
+
+    def _meta(self, line: Line, ref: Ref) -> None:
+        """The head of the file; copies of it, and those of sessions it was forked from, stand further down."""
+        payload = line.payload
+        self.round.add(events.meta(line, ref))
+        first = self.facts.rounds == 0 and ref.offset == self.round.offset
+        if not first and payload.get("id") != (self.facts.native_id or self.facts.session_id):
+            return
+        branch = mapping(payload, "git").get("branch")
+        self._set(cwd=payload.get("cwd"), branch=branch, client=payload.get("cli_version"))
+        spawn = mapping(mapping(mapping(payload, "source"), "subagent"), "thread_spawn")
+        self._link("fork", payload.get("forked_from_id"), ref)
+        self._link("parent", payload.get("parent_thread_id") or spawn.get("parent_thread_id"), ref)
+
+    def _link(self, kind: str, session: Any, ref: Ref) -> None:
+        if isinstance(session, str) and session and (kind, session) not in self.linked:
+            self.linked.add((kind, session))
+            self.round.add(quiet("link", ref, {"kind": kind, "session": session}))
+
+    def _context(self, line: Line, ref: Ref) -> None:
+        self._set(cwd=line.payload.get("cwd"))
+        self.model = text(line.payload, "model") or self.model
+        self.round.add(events.turn_context(line, ref))
+
+    # -- messages
+
+    def _set(self, **settings: Any) -> None:
+        self.now |= {name: value for name, value in settings.items() if isinstance(value, str) and value}
+
+    def _message(self, role: str, at: str | None, **fields: Any) -> Draft:
+        """Begin a message; it tells where folder, branch or program changed."""
+        changed = {name: value for name, value in self.now.items() if value != self.told[name]}
+        self.told = dict(self.now)
+        return self.round.message(role, at=at, **fields, **changed)
+
+    def _answer(self, ref: Ref) -> Draft:
+        """The message of the response that an item belongs to."""
+        draft = self.response.goes_on
+        if draft is None:
+            draft = self._message("assistant", ref.at, model=self.model)
+            self.response.begin(draft)
+        return draft
+
+
+def _noted(draft: Draft, name: str, note: dict[str, Any]) -> None:
+    """Keep beside the content what a rewritten file needs again."""
+    raw = draft.raw or {}
+    draft.raw = raw | {name: cast("dict[str, Any]", raw.get(name, {})) | note}
+
+
+def _count_of(draft: Draft) -> int:
+    return sum(1 for block in draft.blocks if isinstance(block, Text))
+
+
+def _add(draft: Draft, usage: Usage) -> None:
+    """Tokens of a response that left no item count with the last that did."""
+    known = draft.fields.get("usage") or Usage()
+    pairs = zip(structs.astuple(known), structs.astuple(usage), strict=True)
+    draft.fields["usage"] = Usage(*(one + other for one, other in pairs))

@@ -1,0 +1,205 @@
+"""Messages to the lines of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from msgspec import structs
+
+from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
+from muniment.sources.base import MediaBytes
+from muniment.sources.codex import compose, items, prompts
+from muniment.sources.codex.losses import Losses
+
+_TURNING = ("turn aborted", "thread rolled back")
+"""Events of our own that change what the model remembers."""
+
+
+class Speech:
+    """A turn being written."""
+
+    def __init__(self, session: str, own: bool, media: MediaBytes, losses: Losses, at: str) -> None:
+        self.session, self.own, self.media, self.losses = session, own, media, losses
+        self.at = at
+        self.turn = ""
+        self.open = False
+        self.last_words: str | None = None
+        self.title: str | None = None
+        self.total = Usage()
+        self.outputs: list[bytes] = []
+        """Of the response being written; they follow its token report."""
+
+    def begin(self, turn: str, at: str | None) -> bytes:
+        """The start of a turn."""
+        self.turn, self.open, self.last_words = turn, True, None
+        self.at = at or self.at
+        return self._event("task_started", turn_id=turn, model_context_window=None)
+
+    def end(self) -> Iterator[bytes]:
+        """The end of the turn, unless it has come."""
+        if self.open:
+            self.open = False
+            yield self._event("task_complete", turn_id=self.turn, last_agent_message=self.last_words)
+
+    def at_time(self, at: str | None) -> None:
+        """The time of a message; every record needs one."""
+        if at is None:
+            self.losses.add("that a message has no time", "every record needs one: its neighbour's is written")
+        self.at = at or self.at
+
+    def line(self, type_: str, payload: dict[str, Any]) -> bytes:
+        """A record of now."""
+        return compose.line(self.at, type_, payload)
+
+    def _event(self, kind: str, **fields: Any) -> bytes:
+        return self.line("event_msg", {"type": kind, **fields})
+
+    # -- what a human said
+
+    def asked(self, message: Message) -> Iterator[bytes]:
+        """A human's message; what was put beside it keeps its side."""
+        first = next((n for n, block in enumerate(message.blocks) if self._is_part(block)), len(message.blocks))
+        at = self.at
+        for block in message.blocks[:first]:
+            yield from self._aside(block)
+        self.at = at
+        spoken = [block for block in message.blocks[first:] if self._is_part(block)]
+        content = [compose.part(block, self.media, self.own) for block in spoken] or [
+            {"type": "input_text", "text": ""}
+        ]
+        yield self.line("response_item", {"type": "message", "role": "user", "content": content})
+        words = "\n".join(block.text for block in spoken if isinstance(block, Text))
+        yield self._event("user_message", message=words, images=[], local_images=[], text_elements=[])
+        for block in message.blocks[first:]:
+            if not self._is_part(block):
+                yield from self._aside(block)
+
+    def _is_part(self, block: Block) -> TypeGuard[Text | Media | Unknown]:
+        """Whether a block can be a part of a human's message."""
+        if isinstance(block, Media):
+            return block.media_type.startswith("image/")
+        if isinstance(block, Unknown):
+            return not block.damage and (self.own or block.kind == "media")
+        return isinstance(block, Text)
+
+    # -- what the model answered
+
+    def answered(self, message: Message) -> Iterator[bytes]:
+        """A response: its items, its tokens, and what its calls gave back."""
+        notes = codec.mapping(message.raw) if self.own else {}
+        phases, calls = codec.mapping(notes.get("phases")), codec.mapping(notes.get("calls"))
+        spoken, reported = 0, False
+        for block in message.blocks:
+            if not isinstance(block, Event):
+                self.at = block.ref.at or self.at
+            if isinstance(block, Text):
+                yield from self._said(block, phases.get(str(spoken)))
+                spoken += 1
+            elif isinstance(block, Thinking):
+                yield from self._thought(block)
+            elif isinstance(block, Tool) and block.name:
+                yield from self._called(block, codec.mapping(calls.get(block.id)))
+            elif isinstance(block, Tool):
+                self._output(block, {})
+            else:
+                if _ends(block) and not reported:
+                    reported = True
+                    yield from self._report(message)
+                yield from self._aside(block)
+        yield from () if reported else self._report(message)
+
+    def _said(self, block: Text, phase: str | None) -> Iterator[bytes]:
+        self.last_words = block.text
+        yield self._event("agent_message", message=block.text, **({"phase": phase} if phase in compose.PHASES else {}))
+        yield self.line("response_item", compose.said(block, phase))
+
+    def _thought(self, block: Thinking) -> Iterator[bytes]:
+        """Another provider's reasoning proves nothing to this one, which would refuse the whole request."""
+        if not self.own:
+            self.losses.add("thinking", "only its own provider accepts it")
+            return
+        if block.text:
+            yield self._event("agent_reasoning", text=block.text)
+        yield self.line("response_item", compose.thought(block))
+
+    def _called(self, tool: Tool, note: dict[str, Any]) -> Iterator[bytes]:
+        yield self.line("response_item", compose.call(tool, note, self.media))
+        if tool.output is not None and note.get("type") not in items.UNANSWERED:
+            self._output(tool, note)
+
+    def _output(self, tool: Tool, note: dict[str, Any]) -> None:
+        if tool.is_error:
+            self.losses.add("the mark of a failed call", "outputs carry no such mark here")
+        at = (tool.result.at if tool.result else None) or self.at
+        payload = compose.output(tool, note, self.media, self.own)
+        self.outputs.append(compose.line(at, "response_item", payload))
+
+    def _report(self, message: Message) -> Iterator[bytes]:
+        if message.usage:
+            pairs = zip(structs.astuple(self.total), structs.astuple(message.usage), strict=True)
+            self.total = Usage(*(one + other for one, other in pairs))
+            last = compose.counted(message, self.own)
+            info = {"total_token_usage": compose.in_convention(self.total), "last_token_usage": last}
+            yield self._event("token_count", info=info | {"model_context_window": None}, rate_limits=None)
+        yield from self._given_back()
+
+    def _given_back(self) -> Iterator[bytes]:
+        outputs, self.outputs = self.outputs, []
+        yield from outputs
+
+    # -- everything else
+
+    def _aside(self, block: Block) -> Iterator[bytes]:
+        """A block that is no part of what is said."""
+        if isinstance(block, Compaction):
+            yield from self._compacted(block)
+        elif isinstance(block, Event):
+            yield from self._happened(block)
+        elif isinstance(block, Tool):
+            self._output(block, {})
+            yield from self._given_back()
+        elif isinstance(block, Unknown) and self.own and (item := codec.mapping(block.value)):
+            yield self.line("response_item", item)
+        else:
+            self.losses.add(type(block).__name__.lower(), "this format has no place for it")
+
+    def _compacted(self, block: Compaction) -> Iterator[bytes]:
+        self.at = block.ref.at or self.at
+        detail = codec.mapping(block.detail)
+        if self.own and "item" in detail:
+            yield self.line("response_item", detail["item"])
+        elif self.own or block.text:
+            yield self.line("compacted", compose.compacted(block))
+
+    def _is_carried(self, event: Event) -> bool:
+        """Whether an event has a record of its own: a name, a broken turn, turns taken back, injected text."""
+        if event.kind == "title":
+            detail = codec.mapping(event.detail)
+            return detail.get("by") == "user" and detail.get("title") != self.title
+        return self.own and (event.kind in _TURNING or event.kind in prompts.REMEMBERED)
+
+    def _happened(self, event: Event) -> Iterator[bytes]:
+        detail = codec.mapping(event.detail)
+        if not self._is_carried(event):
+            self.losses.add_event(event)
+            return
+        self.at = event.ref.at or self.at
+        if event.kind in prompts.REMEMBERED:
+            content = [{"type": "input_text", "text": event.text or event.detail}]
+            yield self.line("response_item", {"type": "message", "role": "user", "content": content})
+        elif event.kind == "title":
+            self.title = detail["title"]
+            yield self._event("thread_name_updated", thread_id=self.session, thread_name=self.title)
+        elif event.kind == "turn aborted":
+            self.open = False
+            yield self._event("turn_aborted", turn_id=self.turn, reason=event.text)
+        else:
+            yield from self.end()
+            yield self._event("thread_rolled_back", num_turns=detail.get("num_turns"))
+
+
+def _ends(block: Block) -> bool:
+    """Whether a response is over when this happens: nothing is told to a model while it answers."""
+    kinds = prompts.REMEMBERED.union(_TURNING)
+    return isinstance(block, Compaction) or (isinstance(block, Event) and block.kind in kinds)

@@ -1,0 +1,114 @@
+"""Rounds of any source as a rollout that Codex resumes.
+
+Each round is one turn. A response is written as the client writes it: items, token report, tool outputs; the
+events repeat what was said, because the client's list of sessions is made from them. What was allowed in the
+old session (approvals, sandbox, permission profiles) is never written: the client has settings of its own.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from muniment.model import Event, Facts, Loss, Message, Round, codec
+from muniment.sources.base import NAMESPACE, MediaBytes, Move
+from muniment.sources.codex import compose
+from muniment.sources.codex.find import NAME
+from muniment.sources.codex.losses import Losses
+from muniment.sources.codex.place import EPOCH, folder
+from muniment.sources.codex.speech import Speech
+
+VERSION = "0.140.0"
+"""The client that foreign sessions are written for."""
+
+_KEPT = (
+    "originator",
+    "cli_version",
+    "source",
+    "model_provider",
+    "git",
+    "agent_nickname",
+    "agent_role",
+    "forked_from_id",
+    "parent_thread_id",
+)
+"""What the head of a session of our own says again."""
+
+
+def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
+    """The lines of a rollout in legacy mode."""
+    writer = Writer(facts, move, media)
+    begun = False
+    for round_ in rounds:
+        if not begun:
+            yield writer.head(round_)
+            begun = True
+        yield from writer.round(round_)
+    if not begun:
+        yield writer.head(Round(1))
+    losses.extend(writer.losses.all())
+
+
+class Writer:
+    """What has been written so far, as far as the next line needs it."""
+
+    def __init__(self, facts: Facts, move: Move, media: MediaBytes) -> None:
+        self.facts, self.move = facts, move
+        self.own = facts.source == NAME
+        self.session = move.session_id or facts.session_id
+        self.losses = Losses()
+        self.speech = Speech(self.session, self.own, media, self.losses, facts.started or EPOCH)
+        self.settings: tuple[str | None, str | None] = (None, None)
+
+    def head(self, first: Round) -> bytes:
+        """The line without which the client refuses the file."""
+        at = self.speech.at
+        payload: dict[str, Any] = {"id": self.session, "timestamp": at}
+        payload["cwd"] = folder(self.facts.first_cwd or self.facts.cwd, self.facts, self.move) or "/"
+        payload |= {"originator": "muniment", "cli_version": VERSION, "source": "cli"} | self._kept(first)
+        if self.move.session_id not in (None, self.facts.session_id):
+            # A fork is a person's session, listed as such, even where it continues a subagent.
+            payload["source"] = "cli"
+            payload |= {"forked_from_id": self.facts.session_id} if self.own else {}
+        if self.facts.branch and "git" not in payload:
+            payload["git"] = {"branch": self.facts.branch}
+        return compose.line(at, "session_meta", payload)
+
+    def _kept(self, first: Round) -> dict[str, Any]:
+        """What the head of our own session said about the program; foreign ones have none."""
+        heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == "session meta")
+        said = codec.mapping(next(heads, None)) if self.own else {}
+        if "history_base" in said:
+            self.losses.add("the history before the fork", "it lies in the file of the session that was forked")
+        return {name: said[name] for name in _KEPT if name in said}
+
+    def round(self, round_: Round) -> Iterator[bytes]:
+        """One turn."""
+        self.losses.number = round_.number
+        turn = str(uuid.uuid5(NAMESPACE, f"{self.session} turn {round_.number}"))
+        yield self.speech.begin(turn, round_.started)
+        models = (m.model for m in round_.messages if m.role == "assistant" and m.model and not m.sidechain)
+        yield from self._set(round_.messages[0].cwd if round_.messages else None, next(models, None), always=True)
+        for message in round_.messages:
+            yield from self._message(message)
+        yield from self.speech.end()
+
+    def _message(self, message: Message) -> Iterator[bytes]:
+        if message.sidechain:
+            self.losses.add("message of a subagent", "subagents are sessions of their own here")
+            return
+        self.speech.at_time(message.at)
+        yield from self._set(message.cwd, message.model if message.role == "assistant" else None)
+        yield from self.speech.asked(message) if message.role == "user" else self.speech.answered(message)
+
+    def _set(self, cwd: str | None, model: str | None, always: bool = False) -> Iterator[bytes]:
+        """The settings that a message was made under, where they changed.
+
+        The client skips such a line, as it lacks what was allowed; other readers learn folder and model from it."""
+        known = model if model and not model.startswith("<") else None
+        settings = (folder(cwd, self.facts, self.move) or self.settings[0], known or self.settings[1])
+        if always or settings != self.settings:
+            self.settings = settings
+            said = {"turn_id": self.speech.turn, "cwd": settings[0], "model": settings[1]}
+            yield self.speech.line("turn_context", {name: value for name, value in said.items() if value})

@@ -1,0 +1,55 @@
+"""`muniment check`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from muniment import check as library
+from muniment.archive import Archive
+from muniment.check import Checked
+from muniment.surfaces.cli.output import as_json, many, out
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--stored", is_flag=True, help="Check the archive itself; PATHS are then sessions.")
+@click.option("--json", is_flag=True, help="One JSON array, a report per transcript.")
+@click.pass_obj
+def command(store: str | None, paths: tuple[str, ...], stored: bool, json: bool) -> None:
+    """Prove that inscribing loses nothing: inscribe, restore and export in memory, and compare with the source.
+
+    Every claim of every record is compared in both directions: from document and rounds, and from the document
+    alone. Nothing is written. The exit code is 1 if anything of a conversation is lost.
+    """
+    archive = Archive(store)
+    found = archive.check_stored(paths) if stored else archive.check([Path(path) for path in paths])
+    reports = list(found)
+    if json:
+        as_json(reports)
+    else:
+        _print(reports)
+    if not all(report.lossless and not (stored and report.problems) for report in reports):
+        raise click.exceptions.Exit(1)
+
+
+def _print(reports: list[Checked]) -> None:
+    whole = library.total(reports)
+    bad = [report for report in reports if not report.lossless]
+    out(f"{many(len(reports), 'transcript')} checked, {len(reports) - len(bad)} without loss")
+    out(f"restore     {'exact' if whole.restored else 'NOT EXACT'}")
+    for title, tallies in (("export", whole.export), ("document", whole.document)):
+        for field, t in sorted(tallies.items()):
+            lost = f"  changed {t.changed}  lost {t.lost}" if not t.kept else ""
+            out(f"{title:10}  {field:14} equal {t.equal:>9,}{lost}")
+    if whole.rehung:
+        out(f"            {many(whole.rehung, 'parent')} re-hung, because the record they named is left out")
+    out(f"again       {'the same document' if whole.stable else 'some documents differ'}")
+    if whole.not_carried:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in whole.not_carried.items())
+        out(f"left out of exports (kept in the archive): {kinds}")
+    for problem in whole.problems:
+        out(f"problem: {problem}")
+    for report in bad:
+        out(f"LOSS: {report.path}")

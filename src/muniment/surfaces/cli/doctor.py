@@ -1,0 +1,59 @@
+"""`muniment doctor`"""
+
+from __future__ import annotations
+
+import click
+
+from muniment.archive import Archive
+from muniment.doctor import Diagnosis
+from muniment.surfaces.cli.output import as_json, many, out
+
+MAX_SHOWN = 10
+
+
+@click.command()
+@click.option("--json", is_flag=True, help="The diagnosis as JSON.")
+@click.pass_obj
+def command(store: str | None, json: bool) -> None:
+    """Tell what is at risk: sessions an agent will delete soon, never inscribed, already gone, or damaged.
+
+    The exit code is 1 if anything could still be lost.
+    """
+    diagnosis = Archive(store).doctor()
+    if json:
+        as_json(diagnosis)
+    else:
+        report(diagnosis)
+    if not diagnosis.healthy:
+        raise click.exceptions.Exit(1)
+
+
+def report(diagnosis: Diagnosis) -> None:
+    """The findings, the urgent ones first."""
+    out(f"{many(diagnosis.found, 'session')} on this machine, {len(diagnosis.not_inscribed)} not wholly in the archive")
+    urgent = [risk for risk in diagnosis.at_risk if not risk.inscribed]
+    if urgent:
+        out(f"{many(len(urgent), 'session')} will be deleted by their agent and are not in the archive:")
+        _some([f"{risk.days_left:5.1f} days left  {risk.path}" for risk in urgent])
+    safe = len(diagnosis.at_risk) - len(urgent)
+    if safe:
+        out(f"{many(safe, 'session')} will be deleted by their agent within a week; the archive has them")
+    if diagnosis.vanished:
+        out(f"{many(len(diagnosis.vanished), 'session')} gone from disk, safe in the archive (`muniment restore`)")
+    if diagnosis.lost:
+        out(f"{many(len(diagnosis.lost), 'session')} known from prompt history only; their transcripts are lost:")
+        _some(list(diagnosis.lost))
+    if diagnosis.damaged:
+        out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
+        _some([f"{session}  {count}" for session, count in diagnosis.damaged])
+    if diagnosis.not_inscribed:
+        out("`muniment up` inscribes what is missing")
+    elif diagnosis.healthy:
+        out("nothing is at risk")
+
+
+def _some(lines: list[str]) -> None:
+    for text in lines[:MAX_SHOWN]:
+        out(f"  {text}")
+    if len(lines) > MAX_SHOWN:
+        out(f"  … and {len(lines) - MAX_SHOWN} more (--json lists all)")

@@ -1,0 +1,73 @@
+"""What `export` and `export-claude` share: the options and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muniment.archive import Archive
+from muniment.export import Exported, Request
+from muniment.surfaces.cli.output import as_json, out, talk
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of an export."""
+    for option in (
+        click.option("--json", is_flag=True, help="The report as JSON."),
+        click.option("--force", is_flag=True, help="Replace a file that exists and differs."),
+        click.option("--from-document", is_flag=True, help="Use only the markdown: ids are minted."),
+        click.option("--rounds", metavar="A-B", help="Only these rounds."),
+        click.option("--new-id", is_flag=True, help="A new identity: a fork."),
+        click.option("--cwd", metavar="DIR", help="Write it for a project in DIR."),
+        click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write this one file."),
+        click.option(
+            "--into", type=click.Path(path_type=Path), metavar="DIR", help="Write below DIR, not to the home."
+        ),
+        click.argument("session"),
+    ):
+        command = option(command)
+    return command
+
+
+def run(store: str | None, source: str, **given: Any) -> None:
+    """Export and report."""
+    first, last = parse_rounds(given["rounds"])
+    cwd = str(Path(given["cwd"]).expanduser().resolve()) if given["cwd"] else None
+    request = Request(
+        source=source,
+        to=given["into"],
+        file=given["output"],
+        cwd=cwd,
+        new_id=given["new_id"],
+        first=first,
+        last=last,
+        document_only=given["from_document"],
+        force=given["force"],
+    )
+    _report(Archive(store).export(given["session"], request), given["json"])
+
+
+def parse_rounds(text: str | None) -> tuple[int | None, int | None]:
+    """`3-9`, `3-`, `-9` or `4`."""
+    if not text:
+        return None, None
+    first, dash, last = text.partition("-")
+    if not (first + last).isdigit():
+        raise click.BadParameter(f"{text!r} is not a range like 3-9", param_hint="--rounds")
+    if not dash:
+        return int(first), int(first)
+    return (int(first) if first else None), (int(last) if last else None)
+
+
+def _report(exported: Exported, json: bool) -> None:
+    if json:
+        as_json(exported)
+        return
+    for path in exported.paths:
+        out(path)
+    for loss in exported.losses:
+        talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
+    talk(f"resume with: {exported.resume}")

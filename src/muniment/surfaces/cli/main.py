@@ -1,0 +1,110 @@
+"""`muniment`: the only place that turns errors into words and exit codes.
+
+Commands are imported when they are called, so that listing sessions does not pay for inscribing them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from muniment import __version__
+from muniment.errors import MunimentError
+
+COMMANDS = {
+    "up": "Find every session on this machine, inscribe it, and report.",
+    "inscribe": "Put sessions into the archive: files, folders, or every known place.",
+    "append": "Add what is new in a session, or in all of them.",
+    "sessions": "List the sessions of the archive.",
+    "show": "Show a session, or one round of it.",
+    "restore": "Give the original files back, byte for byte.",
+    "export": "Write a session in an agent's own format.",
+    "export-claude": "Write a session as a file that Claude Code resumes.",
+    "check": "Prove that inscribing loses nothing; writes nothing.",
+    "sources": "Which agents are known, and what of theirs is on this machine.",
+    "doctor": "What is at risk on this machine and in the archive.",
+    "reindex": "Build documents, rounds and indexes anew from the evidence.",
+    "forget": "Delete one session from the archive.",
+}
+"""Every command with its one-line help, in the order of `--help`."""
+
+
+class _Commands(click.Group):
+    """A group that knows its commands by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"muniment.surfaces.cli.{cmd_name.replace('-', '_')}")
+        return module.command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS:
+            near = [name for name in COMMANDS if name.startswith(args[0][:3])]
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"No command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--store", metavar="DIR", help="Where the archive is. [env: MUNIMENT_STORE; else the user's data folder]")
+@click.version_option(__version__, prog_name="muniment")
+@click.pass_context
+def cli(ctx: click.Context, store: str | None) -> None:
+    """The durable record of what AI agents do.
+
+    \b
+    A SESSION is a UUID, a unique prefix of one, the path of its source, or `last`.
+    Listings go to standard output, everything else to standard error.
+
+    \b
+    Exit codes: 0 done · 1 failed, or a check found losses · 2 wrong usage · 3 not found
+    4 ambiguous · 5 unknown format · 6 would overwrite · 7 unsupported · 8 store trouble · 130 interrupted
+    """
+    ctx.obj = store
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line."""
+    try:
+        cli.main(args=args, prog_name="muniment", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        _say("interrupted; what was finished is kept", "run the same command again to go on")
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except MunimentError as error:
+        _say(error.message, error.hint)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"{where}{error.strerror or error}", "is the disk full, or the folder not yours?")
+        sys.exit(8)
+
+
+def _say(message: str, hint: str) -> None:
+    from muniment.surfaces.cli.output import plain
+
+    click.echo(f"muniment: {plain(message)}", err=True)
+    if hint:
+        click.echo(f"  hint: {plain(hint)}", err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Inscribing with a progress bar, and the report at its end. Shared by `up`, `inscribe` and `append`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from muniment.archive import Archive
+from muniment.inscribe import Outcome
+from muniment.surfaces.cli.output import as_json, many, out, size, talk
+
+MAX_SHOWN = 10
+
+
+def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcome]:
+    """Find, inscribe, and tell what came of it. A session that failed makes the exit code 1 at the end."""
+    found = archive.find(paths)
+    plan = archive.plan(found)
+    outcomes: list[Outcome] = []
+    if plan.tasks:
+        with _bar(len(plan.tasks)) as advance:
+
+            def done(outcome: Outcome) -> None:
+                outcomes.append(outcome)
+                advance()
+
+            archive.run(plan, done, _waiting)
+    if json:
+        as_json(outcomes)
+    else:
+        report(outcomes, len(found), plan.unchanged, archive)
+    return outcomes
+
+
+def _waiting() -> None:
+    talk("another muniment is writing to this store; waiting for it to finish …")
+
+
+@contextmanager
+def _bar(total: int) -> Generator[Callable[[], None]]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("[bold]inscribing", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.advance(task)
+
+
+def report(outcomes: Sequence[Outcome], found: int, unchanged: int, archive: Archive) -> None:
+    """What was found and what became of it."""
+    counts = Counter(outcome.what for outcome in outcomes)
+    counts["unchanged"] += unchanged
+    read = sum(outcome.bytes_read for outcome in outcomes)
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    out(f"{many(found, 'session')} found: {', '.join(parts) or 'nothing to do'}; {size(read)} read")
+    _details([o for o in outcomes if o.note and o.what != "failed"], "note")
+    _details([o for o in outcomes if o.what == "failed"], "failed")
+    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    if problems:
+        out(f"{many(len(problems), 'damaged place')} in the sources (kept as they are):")
+        for problem in problems[:MAX_SHOWN]:
+            out(f"  {problem}")
+        if len(problems) > MAX_SHOWN:
+            out(f"  … and {len(problems) - MAX_SHOWN} more; `muniment doctor` lists the sessions")
+    out(f"archive: {archive.layout.sessions}")
+
+
+def _details(outcomes: Sequence[Outcome], title: str) -> None:
+    for outcome in outcomes[:MAX_SHOWN]:
+        out(f"  {title}: {outcome.path}: {outcome.note}")
+    if len(outcomes) > MAX_SHOWN:
+        out(f"  … and {len(outcomes) - MAX_SHOWN} more")
+
+
+def fail_if_any(outcomes: Sequence[Outcome]) -> None:
+    if any(outcome.what == "failed" for outcome in outcomes):
+        raise click.exceptions.Exit(1)

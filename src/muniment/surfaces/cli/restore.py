@@ -1,0 +1,70 @@
+"""`muniment restore`"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import click
+
+from muniment.archive import Archive
+from muniment.errors import MunimentError
+from muniment.restore import Restored, Target
+from muniment.sources.base import Move
+from muniment.surfaces.cli.output import as_json, out, size, talk
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--all", "every", is_flag=True, help="Every session of the archive.")
+@click.option("--to", type=click.Path(path_type=Path), metavar="DIR", help="Write below DIR, not to the agent's home.")
+@click.option("--cwd", metavar="DIR", help="The project moved: write the session for DIR.")
+@click.option("--new-id", is_flag=True, help="Give the restored session an identity of its own.")
+@click.option("--force", is_flag=True, help="Replace files that exist and differ.")
+@click.option("--json", is_flag=True, help="One JSON array of files.")
+@click.pass_obj
+def command(
+    store: str | None,
+    session: str | None,
+    every: bool,
+    to: Path | None,
+    cwd: str | None,
+    new_id: bool,
+    force: bool,
+    json: bool,
+) -> None:
+    """Give the original files of SESSION back, byte for byte: transcript, subagents, side files, history lines.
+
+    They go where the agent looks for them, or below --to. Files get a fresh time, because agents delete by age.
+    A file that exists and differs is left alone without --force; one with more in it than the archive has is
+    always left alone.
+    """
+    if bool(session) == every:
+        raise click.UsageError("Give a SESSION, or --all.")
+    archive = Archive(store)
+    folder = str(Path(cwd).expanduser().resolve()) if cwd else None
+    move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=folder)
+    target = Target(to=to, move=move, force=force)
+    names = [row.session_id for row in archive.sessions()] if every else [session or ""]
+    restored: list[Restored] = []
+    failed = 0
+    for name in names:
+        try:
+            restored += archive.restore(name, target)
+        except MunimentError as error:
+            if not every:
+                raise
+            failed += 1
+            talk(f"{name}: {error.message}")
+    _report(restored, json)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _report(restored: list[Restored], json: bool) -> None:
+    if json:
+        as_json(restored)
+        return
+    for file in restored:
+        out(f"{file.what:9}  {file.path}")
+    talk(f"{len(restored)} files, {size(sum(file.bytes for file in restored))} written")

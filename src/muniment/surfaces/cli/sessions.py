@@ -1,0 +1,50 @@
+"""`muniment sessions`"""
+
+from __future__ import annotations
+
+import click
+
+from muniment.archive import Archive
+from muniment.surfaces.cli.output import as_json, line, many, table, talk
+
+
+@click.command()
+@click.option("--source", help="Only sessions of this source.")
+@click.option("--limit", type=click.IntRange(1), help="At most so many.")
+@click.option("--json", is_flag=True, help="One JSON array.")
+@click.pass_obj
+def command(store: str | None, source: str | None, limit: int | None, json: bool) -> None:
+    """List the sessions of the archive, the latest first.
+
+    `versions` counts older or diverging versions of the same session; `copies` the other sessions that begin
+    with the same record: forks and resume copies.
+    """
+    rows = [row for row in Archive(store).sessions() if source in (None, row.source)]
+    shown = rows[:limit]
+    if json:
+        as_json(shown)
+        return
+    if not rows:
+        talk("the archive is empty; `muniment up` fills it")
+        return
+    headers = ("session", "source", "ended", "rounds", "messages", "also", "title")
+    cells = [
+        (
+            row.session_id[:8],
+            row.source,
+            (row.ended or "undated")[:16].replace("T", " "),
+            str(row.rounds),
+            str(row.messages),
+            " ".join(_also(row.versions, row.copies, row.sidechains, row.problems)),
+            line(row.title),
+        )
+        for row in shown
+    ]
+    table(headers, cells, right=(3, 4))
+    if len(shown) < len(rows):
+        talk(f"{many(len(rows) - len(shown), 'more session')}")
+
+
+def _also(versions: int, copies: int, sidechains: int, problems: int) -> list[str]:
+    named = (("versions", versions), ("copies", copies), ("subagents", sidechains), ("problems", problems))
+    return [f"{name}:{count}" for name, count in named if count]

@@ -1,0 +1,33 @@
+"""`muniment up`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from muniment import demo as samples
+from muniment.archive import Archive
+from muniment.surfaces.cli import doctor, progress
+from muniment.surfaces.cli.output import out, talk
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--demo", is_flag=True, help="Use small sample sessions, in a store of their own.")
+@click.option("--json", is_flag=True, help="One JSON array of outcomes.")
+@click.pass_obj
+def command(store: str | None, paths: tuple[Path, ...], demo: bool, json: bool) -> None:
+    """Find every session on this machine, inscribe it, and report what was found, what is at risk, where it lives.
+
+    PATHS narrow the search to files or folders. Run it as often as you like: only what is new is read.
+    """
+    archive = Archive(samples.store(store)) if demo else Archive(store)
+    places = (samples.sessions(archive.layout.root),) if demo else paths
+    outcomes = progress.inscribe(archive, places, json)
+    if not json and not archive.sessions():
+        talk("no sessions of a known agent on this machine; `muniment up --demo` shows how it looks with samples")
+    if not (json or demo or paths):
+        out()
+        doctor.report(archive.doctor())
+    progress.fail_if_any(outcomes)
