@@ -140,6 +140,7 @@ class Inscription:
         self.bytes_read = 0
         self.changed = False
         self.moved: tuple[str, str, Facts] | None = None
+        self.summary: str | None = None
 
     def run(self) -> Outcome:
         choice = versions.choose(self.current, self.found, self.source)
@@ -305,12 +306,11 @@ class Inscription:
         main = main or _without_transcript(self.found, facts.values())
         sidechains = {p.facts.sidechain: p.facts for p in known if p.facts.sidechain}
         sidechains |= {side: f for side, f in facts.items() if side}
-        top = page.load_head(self.shelf.document)
         row = SessionRow(
             session_id=self.found.session_id,
             agent_id=self.task.agent_id,
             facts=main,
-            summary=top.summary if top else "",
+            summary=self._summary(),
             sidechains=sidechains,
             source_bytes=sum(kept.size for kept in manifest.files),
             path=(manifest.main or manifest.files[0]).path,
@@ -328,6 +328,13 @@ class Inscription:
             )
         )
         return outcome
+
+    def _summary(self) -> str:
+        """The one-line summary as it stands in the document."""
+        if self.summary is None:
+            top = page.load_head(self.shelf.document)
+            return top.summary if top else ""
+        return self.summary
 
     def _outcome(self, facts: Facts, choice: versions.Choice, is_new: bool) -> Outcome:
         what = (
@@ -373,9 +380,12 @@ class TranscriptWriter:
         self.first = self.facts.rounds + 1
         self.torn: Record | None = None
         self.read_bytes = 0
-        self.pending: list[rows.TextRow] = []
-        self.pending_bytes = 0
         self.round_rows: list[rows.RoundRow] = []
+        self.sent_rounds = 0
+        self.texts: list[rows.TextRow] = []
+        self.usage: list[rows.UsageRow] = []
+        self.branches: list[tuple[int, int]] = []
+        self.waiting_bytes = 0
         self.previous: Round | None = rounds.load(shelf, self.first - 1) if self.first > 1 else None
 
     def _no_facts(self) -> Facts:
@@ -447,23 +457,25 @@ class TranscriptWriter:
         self.previous = round_
 
     def _rows(self, round_: Round) -> None:
+        """Rows wait until there are enough of them to be worth sending."""
         if self.parent.version:
             return
         if self.side is None:
             relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
             self.round_rows.append(rows.round_row(round_, self.facts.session_id, relative))
-            self.parent.sink(Rows(rounds=(self.round_rows[-1],), branches=self._branch(round_)))
-        self.parent.sink(Rows(usage=tuple(rows.usage_rows(round_, self.side))))
+            self.branches += self._branch(round_)
+        self.usage += rows.usage_rows(round_, self.side)
         for row in rows.text_rows(round_, self.side, self.since):
-            self.pending.append(row)
-            self.pending_bytes += len(row.body)
-            if self.pending_bytes > ROWS_BYTES:
+            self.texts.append(row)
+            self.waiting_bytes += len(row.body)
+            if self.waiting_bytes > ROWS_BYTES:
                 self._flush()
 
     def _flush(self) -> None:
-        if self.pending:
-            self.parent.sink(Rows(texts=tuple(self.pending)))
-        self.pending, self.pending_bytes = [], 0
+        sent = self.round_rows[self.sent_rounds :]
+        self.parent.sink(Rows(tuple(sent), tuple(self.texts), tuple(self.usage), tuple(self.branches)))
+        self.sent_rounds = len(self.round_rows)
+        self.texts, self.usage, self.branches, self.waiting_bytes = [], [], [], 0
 
     def _branch(self, round_: Round) -> tuple[tuple[int, int], ...]:
         """Where a round continues another than the one before it: a rewind."""
@@ -479,6 +491,8 @@ class TranscriptWriter:
         offset, before, body_before = self.opened
         top = make_head(self.parent, self.shelf, self.file, self.facts, self.old_facts)
         self.page.finish(top)
+        if self.side is None:
+            self.parent.summary = top.summary
         versions.remove_stale_rounds(self.shelf, self.facts.rounds)
         if self.side is None and not self.parent.version:
             every = session_db.write(self.shelf, self.first, self.round_rows)

@@ -1,7 +1,7 @@
 """The evidence: source files verbatim, so that they come back byte for byte.
 
     source/manifest.json               what is kept: names, sizes, frames with their sha256
-    source/<name below the root>.zst   the bytes, as zstd frames; `zstd -d` gives the original file
+    source/<name>.zst                  the bytes, as zstd frames; `zstd -d` gives the original file
 
 An append adds frames and then replaces the manifest, which alone says what counts: frames of an append that
 was killed in between lie behind the last one listed and are cut off by the next append.
@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import zstandard
 from msgspec import Struct, structs
@@ -26,7 +26,7 @@ from muniment.store.layout import safe_name
 
 MANIFEST_VERSION = 1
 FRAME_BYTES = 4 << 20
-LEVEL = 3
+LEVEL = 1
 
 
 class Frame(Struct, frozen=True, array_like=True):
@@ -139,34 +139,30 @@ def save(folder: Path, manifest: Manifest) -> None:
     files.write_atomic(folder / "manifest.json", [codec.encode(manifest)])
 
 
-def packed_path(folder: Path, name: str) -> Path:
-    """Where a file's frames lie; odd components are replaced by their hash, so nothing leaves the folder."""
-    parts = [part if _harmless(part) else safe_name(part) for part in PurePosixPath(name).parts]
-    return folder.joinpath(*parts[:-1], f"{parts[-1]}.zst")
+def packed_path(folder: Path, kept: Kept) -> Path:
+    """Where a file's frames lie: all in one folder, under their own name, told apart by a hash of the whole path."""
+    path = PurePosixPath(kept.name)
+    name = path.name if kept.role == "main" else f"{path.stem}-{_hash8(kept.name)}{path.suffix}"
+    return folder / f"{safe_name(name)}.zst"
 
 
-def _harmless(part: str) -> bool:
-    return part not in ("..", ".", "/") and "\0" not in part and len(part.encode("utf-8", "surrogatepass")) < 250
+def _hash8(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 class Appender:
-    """Adds bytes to one file of the evidence; `kept` counts only what `close` has written."""
+    """Adds bytes to one file of the evidence; `kept` counts what is packed so far."""
 
     def __init__(self, folder: Path, kept: Kept) -> None:
         self.kept = kept
-        self.path = packed_path(folder, kept.name)
+        self.path = packed_path(folder, kept)
+        self.is_new = not kept.frames
         self.waiting: list[bytes] = []
         self.waiting_bytes = 0
+        self.packed: list[bytes] = []
+        self.packed_bytes = 0
         self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
         self.out: BinaryIO | None = None
-
-    def _open(self) -> BinaryIO:
-        files.make_folder(self.path.parent)
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self.path, flags, files.FILE_MODE)
-        os.ftruncate(descriptor, self.kept.packed_size)
-        os.lseek(descriptor, 0, os.SEEK_END)
-        return cast("BinaryIO", os.fdopen(descriptor, "wb", buffering=0))
 
     def through(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Pass pieces on, keeping a copy of each."""
@@ -174,27 +170,46 @@ class Appender:
             self.waiting.append(piece)
             self.waiting_bytes += len(piece)
             if self.waiting_bytes >= FRAME_BYTES:
-                self._flush()
+                self._pack()
             yield piece
 
-    def _flush(self) -> None:
+    def _pack(self) -> None:
         content = b"".join(self.waiting)
         self.waiting, self.waiting_bytes = [], 0
         if not content:
             return
-        packed = memoryview(self.compressor.compress(content))
-        frame = Frame(
-            self.kept.size, len(content), self.kept.packed_size, len(packed), hashlib.sha256(content).hexdigest()
-        )
-        self.out = self.out or self._open()
-        written = 0
-        while written < len(packed):
-            written += self.out.write(packed[written:])
+        packed = self.compressor.compress(content)
+        sha256 = hashlib.sha256(content).hexdigest()
+        frame = Frame(self.kept.size, len(content), self.kept.packed_size, len(packed), sha256)
         self.kept = structs.replace(self.kept, frames=(*self.kept.frames, frame))
+        self.packed.append(packed)
+        self.packed_bytes += len(packed)
+        if self.packed_bytes > FRAME_BYTES:
+            files.make_folder(self.path.parent)
+            self._write()
+
+    def _write(self) -> None:
+        """Behind the last frame that counts; what a killed run left there is cut off first."""
+        if self.out is None:
+            end = self.kept.packed_size - self.packed_bytes
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+            descriptor = os.open(self.path, flags, files.FILE_MODE)
+            os.ftruncate(descriptor, end)
+            os.lseek(descriptor, end, os.SEEK_SET)
+            self.out = os.fdopen(descriptor, "wb", buffering=files.CHUNK_BYTES)
+        self.out.writelines(self.packed)
+        self.packed, self.packed_bytes = [], 0
 
     def close(self) -> Kept:
         """Write what is left; the file as it now stands."""
-        self._flush()
+        self._pack()
+        if not self.packed and self.out is None:
+            return self.kept
+        files.make_folder(self.path.parent)
+        if self.is_new and self.out is None:
+            files.write_atomic(self.path, self.packed)
+            return self.kept
+        self._write()
         if self.out:
             self.out.close()
         return self.kept
@@ -206,7 +221,7 @@ def read(folder: Path, kept: Kept, start: int = 0) -> Iterator[bytes]:
     frames = [frame for frame in kept.frames if frame.offset + frame.length > start]
     if not frames:
         return
-    with files.open_regular(packed_path(folder, kept.name)) as packed:
+    with files.open_regular(packed_path(folder, kept)) as packed:
         for frame in frames:
             packed.seek(frame.packed_offset)
             content = _unpack(decompressor, packed.read(frame.packed_length), frame, kept)

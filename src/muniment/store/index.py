@@ -84,6 +84,8 @@ class Index:
     def __init__(self, layout: Layout, write: bool = False, path: Path | None = None) -> None:
         self.layout = layout
         self.path = path or layout.database
+        self.fresh: set[str] = set()
+        """Sessions that this connection added: nothing of theirs can be in the way."""
         flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if write else 0)
         if write:
             files.make_folder(layout.sessions)
@@ -151,12 +153,15 @@ class Index:
         found = self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)
         if found:
             return found[0][0]
+        self.fresh.add(session_id)
         sql = "INSERT INTO sessions(session_id, agent_id, source, facts) VALUES (?, ?, ?, ?)"
         self.db.execute(sql, (session_id, agent_id, source, codec.encode(Facts(session_id, source)).decode()))
         return self.db.last_insert_rowid()
 
     def clear_from(self, key: int, session_id: str, sidechain: str | None, round_: int, offset: int) -> None:
         """Make room for rows from this round and byte on; what a killed run left there goes too."""
+        if session_id in self.fresh:
+            return
         if sidechain is None:
             self.db.execute("DELETE FROM rounds WHERE session_id = ? AND round >= ?", (session_id, round_))
             self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
@@ -171,11 +176,17 @@ class Index:
         self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
 
     def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
-        add = "INSERT INTO texts(session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?)"
-        for row in rows:
-            self.db.execute(add, (key, row.round, row.kind, row.tool, row.sidechain, row.offset))
-            values = (self.db.last_insert_rowid(), row.body, row.aux)
-            self.db.execute("INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)", values)
+        """Text rows; their numbers only ever grow, because the full text cannot forget an old one."""
+        known = self.rows("SELECT seq FROM sqlite_sequence WHERE name = 'texts'")
+        first = (known[0][0] if known else 0) + 1
+        self.db.executemany(
+            "INSERT INTO texts(id, session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?,?)",
+            [(first + i, key, *row[:5]) for i, row in enumerate(rows)],
+        )
+        self.db.executemany(
+            "INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)",
+            [(first + i, row.body, row.aux) for i, row in enumerate(rows)],
+        )
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
         self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])

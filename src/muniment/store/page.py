@@ -5,9 +5,8 @@ Closed rounds never change, so an append copies their bytes and renders only the
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from muniment import files
@@ -43,29 +42,22 @@ class Page:
 
     def finish(self, top: head.Head) -> None:
         """Put the document in its place."""
-        temporary = files.temporary_beside(self.shelf.document)
-        try:
-            with files.open_new(temporary) as out:
-                out.write(head.render(top, has_messages=self.body_bytes > 0))
-                if self.kept_bytes:
-                    _copy(self.shelf.document, self.kept_bytes, out)
-                self.new.seek(0)
-                shutil.copyfileobj(self.new, out, files.CHUNK_BYTES)
-            temporary.replace(self.shelf.document)
-        finally:
-            self.new.close()
-            temporary.unlink(missing_ok=True)
+        with self.new:
+            files.write_atomic(self.shelf.document, self._pieces(top))
+
+    def _pieces(self, top: head.Head) -> Iterator[bytes]:
+        yield head.render(top, has_messages=self.body_bytes > 0)
+        if self.kept_bytes:
+            start = body_start(self.shelf.document)
+            yield from files.chunks(self.shelf.document, start, start + self.kept_bytes)
+        self.new.seek(0)
+        while piece := self.new.read(files.CHUNK_BYTES):
+            yield piece
 
 
 def _scratch(folder: Path) -> tempfile.SpooledTemporaryFile[bytes]:
     """Room for messages: in memory, and on the store's own disk when they grow large."""
     return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(folder))
-
-
-def _copy(path: Path, length: int, out: object) -> None:
-    start = body_start(path)
-    for piece in files.chunks(path, start, start + length):
-        out.write(piece)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 
 def body_start(path: Path) -> int:

@@ -149,7 +149,7 @@ def move(shelf: Shelf, to: Shelf) -> None:
 def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
     """A file was rewritten: its former content stays under another name, out of the way of a restore."""
     old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old")
-    evidence.packed_path(folder, kept.name).replace(evidence.packed_path(folder, old.name))
+    evidence.packed_path(folder, kept).replace(evidence.packed_path(folder, old))
     remaining = tuple(k for k in manifest.files if k.name != kept.name)
     changed = structs.replace(manifest, files=remaining).put(old)
     evidence.save(folder, changed)

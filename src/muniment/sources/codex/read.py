@@ -68,7 +68,7 @@ def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
             yield from turns.damaged(Placed(Line("damaged", {"what": str(error)}), ref, "damaged"))
             continue
         yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp))
-    yield from turns.release()
+    yield from turns.release(answered=False)
 
 
 def _id_of(line: Line) -> str | None:

@@ -78,11 +78,16 @@ class Turns:
         else:
             yield record
 
-    def release(self) -> Iterator[Placed]:
-        """What is held, now that an answer or the end of the file has come."""
+    def release(self, answered: bool = True) -> Iterator[Placed]:
+        """What is held, now that an answer or the end of the file has come.
+
+        At the end of a file that still grows, an event may yet tell which of several items is the prompt: till
+        then they share one round, because a round that is closed must never change."""
         held, self.held = self.held, []
         spoken = _prompts(held, self.confirmed)
-        begin = _beginning(held, 0, spoken[0].first) if spoken else 0
+        if not answered and spoken and not spoken[0].confirmed:
+            spoken = [spoken[0]._replace(last=spoken[-1].last), *spoken[1:]]
+        begin = 0
         for position, record in enumerate(held):
             while spoken and position > spoken[0].last:
                 last = spoken.pop(0).last
@@ -133,22 +138,21 @@ def _prompts(held: list[Placed], confirmed: bool) -> list[Spoken]:
     events = {n: said for n, record in enumerate(held) if (said := spoken_text(record.line)) is not None}
     found: list[Spoken] = []
     for event, said in events.items():
-        item = _item_of(event, said, items)
-        if item is None:
-            found.append(Spoken(event, event, event, True))
-        else:
-            del items[item]
-            found.append(Spoken(item, min(item, event), max(item, event), True))
+        until = next((n for n in range(event + 1, len(held)) if n in events or _begins(held[n])), len(held))
+        nearest = _item_of(event, until, said, items)
+        item = event if nearest is None else nearest
+        found.append(Spoken(item, min(item, event), max(item, event), True))
+        # What stands before a prompt can no longer be the item of a later one: its round may be closed.
+        items = {n: line for n, line in items.items() if n > found[-1].first and n != item}
     if not events and not confirmed:
         found += [Spoken(n, n, n, False) for n, line in items.items() if not prompts.injected_kind(line.payload)]
     return sorted(found, key=lambda spoken: spoken.first)
 
 
-def _item_of(event: int, said: str, items: dict[int, Line]) -> int | None:
-    """The item that an event repeats: the nearest with its words, before it or behind, else the last before it."""
+def _item_of(event: int, until: int, said: str, items: dict[int, Line]) -> int | None:
+    """The item that an event repeats: with its words before it, or close behind it; else the last."""
     same = [n for n, line in items.items() if said in _joined(line)]
-    behind = [n for n in same if n > event]
-    near = [n for n in same if n < event][-1:] or behind[:1]
+    near = [n for n in same if n < event][-1:] or [n for n in same if event < n < until]
     if near:
         return near[0]
     others = [n for n, line in items.items() if n < event and not prompts.injected_kind(line.payload)]
@@ -162,9 +166,16 @@ def _joined(line: Line) -> tuple[str, str, str]:
 
 
 def _beginning(held: list[Placed], start: int, prompt: int) -> int:
-    """Where a prompt's round begins: at the start of its run or turn, else with all that prepares the first prompt."""
-    begun = (n for n in range(start, prompt) if held[n].line.kind in _BEGINNING)
-    return next(begun, prompt if start else 0)
+    """Where the round of a prompt begins that follows another unanswered: at the start of its run or turn."""
+    return next((n for n in range(start, prompt) if _begins(held[n]) or _may_be_prompt(held[n])), prompt)
+
+
+def _begins(record: Placed) -> bool:
+    return record.line.kind in _BEGINNING
+
+
+def _may_be_prompt(record: Placed) -> bool:
+    return _is_user_item(record.line) and not prompts.injected_kind(record.line.payload)
 
 
 def spoken_text(line: Line) -> str | None:
