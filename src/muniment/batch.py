@@ -71,8 +71,8 @@ def _plan(
     tasks: list[Task] = []
     unchanged = 0
     for session in found:
-        if not session.files:
-            continue
+        if not any(file.size for file in session.files):
+            continue  # nothing was written to it yet
         signature = one.signature(session)
         if seen.get(one.key_path(session), ("", "", ""))[2] == signature:
             unchanged += 1
@@ -212,9 +212,9 @@ class _Worker:
 def _workers(layout: Layout, todo: Plan) -> Generator[list[_Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[_Worker] = []
-    if todo.bytes >= SMALL_BYTES and len(todo.tasks) > 1:
+    if todo.bytes >= SMALL_BYTES:
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        for number in range(min(WORKERS, os.cpu_count() or 1)):
+        for number in range(min(WORKERS, os.cpu_count() or 1, len(todo.tasks))):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(layout, theirs), daemon=True)
             process.start()

@@ -64,6 +64,7 @@ class RoundReader:
 
     def _prompt(self, line: Line, ref: Ref, queued: bool) -> None:
         self.round.prompted = True
+        self._speak()
         self.response.interrupt()
         draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
         if line.type == "response_item":
@@ -174,7 +175,9 @@ class RoundReader:
             del self.heard[place]
 
     def _speak(self) -> None:
-        """What only events told, as in a file without items, becomes part of the conversation."""
+        """What only events told, as in a file without items, becomes part of the conversation.
+
+        An item follows its event at once, so what none has repeated before a human speaks none will."""
         if not self.heard:
             return
         if not self.round.drafts:
@@ -188,6 +191,7 @@ class RoundReader:
                 if said and self.round.drafts[-1].role == "user":
                     self._message("assistant", said.ref.at, model=self.model)
                 self.round.drafts[-1].blocks.append(said or block)
+        self.heard = {}
 
     def _spawned(self, payload: dict[str, Any]) -> None:
         """A call has started a session of its own."""

@@ -107,7 +107,7 @@ class Speech:
                     reported = True
                     yield from self._report(message)
                 yield from self._aside(block)
-        yield from () if reported else self._report(message)
+        yield from self._given_back() if reported else self._report(message)
 
     def _said(self, block: Text, phase: str | None) -> Iterator[bytes]:
         self.last_words = block.text

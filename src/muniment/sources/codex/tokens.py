@@ -89,7 +89,7 @@ class Response:
 
     def report(self, report: Report) -> None:
         """Count a report for the response it belongs to."""
-        if report.total == self.total:
+        if report.total == self.total or not report.usage.total:
             return
         self.total = report.total
         unreported = self.draft is not None and "usage" not in self.draft.fields

@@ -77,9 +77,7 @@ def cli(ctx: click.Context, store: str | None) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line."""
     try:
-        cli.main(args=args, prog_name="muniment", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        sys.exit(cli.main(args=args, prog_name="muniment", standalone_mode=False))
     except click.Abort:
         _say("interrupted; what was finished is kept", "run the same command again to go on")
         sys.exit(130)

@@ -1,0 +1,188 @@
+"""The command line as a user meets it: output, errors, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builder import ClaudeSession, conversation
+from tests.conftest import tree
+
+MUNIMENT = Path(sys.executable).with_name("muniment")
+
+
+class Cli:
+    """Runs the installed program in a user folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "user"
+        self.home.mkdir()
+        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+
+    def __call__(self, *args: str | Path, code: int = 0, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        command = [str(MUNIMENT), *map(str, args)]
+        done = subprocess.run(command, env=self.env, input=stdin, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+def filled(cli: Cli) -> Cli:
+    conversation(2).write(cli.home / ".claude")
+    cli("inscribe")
+    return cli
+
+
+def test_up_finds_inscribes_and_reports(cli: Cli) -> None:
+    conversation(2).write(cli.home / ".claude")
+    done = cli("up")
+    assert "1 session found: 1 new" in done.stdout
+    assert "nothing is at risk" in done.stdout
+    assert str(cli.home / ".local" / "share" / "muniment" / "data" / "sessions") in done.stdout
+    assert "1 unchanged" in cli("up").stdout
+
+
+def test_up_with_nothing_found_offers_the_demo(cli: Cli) -> None:
+    assert "up --demo" in cli("up").stderr
+
+
+def test_the_demo_has_a_store_of_its_own(cli: Cli) -> None:
+    assert "3 sessions found: 3 new" in cli("up", "--demo").stdout
+    assert "muniment-demo" in cli("up", "--demo").stdout
+    assert cli("sessions").stdout == ""
+
+
+def test_up_tells_what_will_be_deleted_soon(cli: Cli) -> None:
+    path = conversation(2).write(cli.home / ".claude")
+    month_ago = path.stat().st_mtime - 28 * 86400
+    os.utime(path, (month_ago, month_ago))
+    done = cli("doctor", code=1)
+    assert "will be deleted by their agent and are not in the archive" in done.stdout
+    assert "the archive has them" in cli("up").stdout
+
+
+def test_sessions_are_listed_for_people_and_machines(filled: Cli) -> None:
+    assert "prompt 0" in filled("sessions").stdout
+    (row,) = json.loads(filled("sessions", "--json").stdout)
+    assert (row["rounds"], row["source"], row["title"]) == (2, "claude-code", "prompt 0")
+
+
+def test_a_session_can_be_named_by_id_prefix_path_or_last(filled: Cli) -> None:
+    session = conversation(2)
+    path = filled.home / ".claude" / "projects" / "-w" / f"{session.id}.jsonl"
+    shown = [filled("show", name).stdout for name in (session.id, session.id[:6], path, "last")]
+    assert len(set(shown)) == 1
+    assert "prompt 1" in shown[0]
+
+
+def test_a_round_is_shown_in_full(filled: Cli) -> None:
+    text = filled("show", "last", "2").stdout
+    assert "reply 1" in text
+    assert "echo prompt 1" in text
+    assert json.loads(filled("show", "last", "2", "--json").stdout)["round"] == 2
+    assert filled("show", "last", "--document").stdout.startswith("---\nsession_id:")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["show", "ffffffff"], 3, "no session"),
+        (["show", "last", "99"], 3, "no round 99"),
+        (["inscribe", "/nowhere"], 3, "no such file"),
+        (["restore"], 2, "Give a SESSION"),
+        (["export", "last", "--to", "nobody"], 3, "known sources"),
+        (["export-claude", "last", "--rounds", "x"], 2, "not a range"),
+        (["export-claude", "last"], 0, ""),
+        (["frobnicate"], 2, "No command"),
+    ],
+)
+def test_errors_are_one_line_with_a_hint(filled: Cli, args: list[str], code: int, words: str) -> None:
+    done = filled(*args, code=code if args != ["export-claude", "last"] else 6)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_ambiguous_prefix_is_refused(cli: Cli) -> None:
+    for number in range(2):
+        conversation(1, f"aaaaaaaa-2222-4333-8444-55555555555{number}").write(cli.home / ".claude")
+    cli("inscribe")
+    assert "could be 2 sessions" in cli("show", "aaaa", code=4).stderr
+
+
+def test_a_file_of_an_unknown_format_is_refused(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    assert "no session of a known format" in cli("inscribe", path, code=5).stderr
+    assert "no sessions below" in cli("inscribe", cli.home, code=3).stderr
+
+
+def test_a_store_that_is_no_folder_is_a_clear_error(cli: Cli, tmp_path: Path) -> None:
+    conversation(1).write(cli.home / ".claude")
+    (tmp_path / "file").write_text("x")
+    done = cli("--store", tmp_path / "file", "inscribe", code=8)
+    assert "hint:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_restore_gives_everything_back(filled: Cli) -> None:
+    before = tree(filled.home / ".claude")
+    path = next((filled.home / ".claude").rglob("*.jsonl"))
+    path.unlink()
+    assert "written" in filled("restore", "last").stdout
+    assert tree(filled.home / ".claude") == before
+    filled("restore", "--all")
+
+
+def test_check_proves_and_append_adds(filled: Cli) -> None:
+    assert "1 transcript checked, 1 without loss" in filled("check").stdout
+    filled("check", "--stored")
+    session = conversation(3)
+    session.write(filled.home / ".claude")
+    assert "1 appended" in filled("append", "last").stdout
+    assert "unchanged" in filled("append").stdout
+
+
+def test_forget_asks_first_and_leaves_no_trace(filled: Cli) -> None:
+    filled("forget", "last", code=130, stdin="n\n")
+    assert "prompt 0" in filled("sessions").stdout
+    filled("forget", "last", "--yes")
+    assert "archive is empty" in filled("sessions").stderr
+    store = filled.home / ".local" / "share" / "muniment"
+    assert not any(b"reply 1" in data for data in tree(store).values())
+
+
+def test_reindex_brings_a_lost_index_back(filled: Cli) -> None:
+    store = filled.home / ".local" / "share" / "muniment" / "data" / "sessions"
+    listed = filled("sessions", "--json").stdout
+    (store / "sessions.db").write_bytes(b"garbage" * 1000)
+    assert "reindex" in filled("sessions", code=8).stderr
+    filled("reindex")
+    assert filled("sessions", "--json").stdout == listed
+    assert "unchanged" in filled("inscribe").stdout
+
+
+def test_nothing_but_text_reaches_the_terminal(cli: Cli) -> None:
+    session = ClaudeSession()
+    session.exchange("hi \x1b]52;c;ZXZpbA==\x07 \x1b[2J \x9b31m \u202e rtl \x00 end", "\x1b[31mred\x08\x7f")
+    session.write(cli.home / ".claude")
+    cli("inscribe")
+    for args in (["sessions"], ["show", "last"], ["show", "last", "1"], ["show", "last", "--document"], ["doctor"]):
+        text = cli(*args).stdout
+        assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 or c == "\u202e"]
+
+
+def test_a_closed_pipe_is_no_error(filled: Cli) -> None:
+    command = f"{MUNIMENT} show last --document | head -c 10"
+    done = subprocess.run(["sh", "-c", command], env=filled.env, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,156 @@
+"""Exporting: the canonical form in an agent's format, with an account of what did not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.check import check_found
+from muniment.errors import Conflict, NotFound
+from muniment.export import Request
+from muniment.inscribe import Outcome
+from tests.builder import conversation
+
+Inscribe = Callable[..., list[Outcome]]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def export(archive: Archive, **asked: Any) -> Path:
+    return Path(archive.export("last", Request(source="claude-code", **asked)).paths[0])
+
+
+def test_an_export_gives_the_records_back(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    """Ids, parents, times, signatures, usage: all that makes up a conversation."""
+    session = conversation()
+    session.write(home)
+    inscribe()
+    made = lines(export(archive, to=tmp_path))
+    for old, new in zip(map(json.loads, session.lines), made, strict=True):
+        assert {name: new[name] for name in ("uuid", "parentUuid", "timestamp", "type", "cwd", "sessionId")} == {
+            name: old[name] for name in ("uuid", "parentUuid", "timestamp", "type", "cwd", "sessionId")
+        }
+        assert new["message"]["content"] == old["message"]["content"]
+        assert new["message"].get("usage") == old["message"].get("usage")
+
+
+def test_an_export_lies_where_the_client_looks(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation(cwd="/home/me/my_app.v2")
+    path = session.write(home, "-home-me-my-app-v2")
+    inscribe()
+    path.unlink()
+    assert export(archive) == path
+
+
+def test_nothing_is_overwritten_unasked(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    path = conversation().write(home, "-w")
+    inscribe()
+    with pytest.raises(Conflict):
+        export(archive)
+    assert path.read_bytes() == conversation().data
+    assert export(archive, force=True) == path
+
+
+def test_grants_are_never_exported(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    session = conversation(1)
+    session.add({"type": "permission-mode", "permissionMode": "bypassPermissions", "sessionId": session.id})
+    session.chain("attachment", attachment={"type": "command_permissions", "allowedTools": ["Bash"]})
+    session.user("go on", permissionMode="bypassPermissions")
+    session.write(home)
+    inscribe()
+    exported = export(archive, to=tmp_path).read_text()
+    assert "bypassPermissions" not in exported
+    assert "allowedTools" not in exported
+    assert "go on" in exported
+
+
+def test_rounds_can_be_chosen(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    conversation(4).write(home)
+    inscribe()
+    text = export(archive, to=tmp_path, first=2, last=3).read_text()
+    assert [f"prompt {n}" in text for n in range(4)] == [False, True, True, False]
+    with pytest.raises(NotFound, match="no rounds 3-9"):
+        export(archive, to=tmp_path, first=3, last=9)
+
+
+def test_the_document_alone_is_enough_to_resume(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    """Ids are minted, the same each time; thinking without its signature is left out and counted."""
+    conversation(2).write(home)
+    inscribe()
+    exported = archive.export("last", Request("claude-code", to=tmp_path / "a", document_only=True))
+    made = lines(Path(exported.paths[0]))
+    assert [record["type"] for record in made] == ["user", "assistant", "assistant", "user", "assistant"] * 2
+    assert [loss.count for loss in exported.losses if loss.what == "thinking"] == [2]
+    parents = [record["parentUuid"] for record in made]
+    assert parents == [None, *(record["uuid"] for record in made[:-1])]
+    again = archive.export("last", Request("claude-code", to=tmp_path / "b", document_only=True))
+    assert Path(again.paths[0]).read_bytes() == Path(exported.paths[0]).read_bytes()
+
+
+def test_a_fork_has_an_identity_of_its_own(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation()
+    path = session.write(home)
+    inscribe()
+    fork = export(archive, new_id=True)
+    assert fork.parent == path.parent
+    assert fork != path
+    assert {record["sessionId"] for record in lines(fork)} == {fork.stem}
+
+
+def test_check_finds_no_loss_and_would_find_one(
+    archive: Archive, inscribe: Inscribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that forgets signatures is caught."""
+    conversation().write(home)
+    (found,) = archive.find()
+    (checked,) = check_found(found)
+    assert checked.lossless
+    assert checked.export["signature"].equal == 3
+    from muniment.sources.claude.write import Writer
+
+    honest = Writer._thinking
+
+    def forgetful(self: Writer, block: Any, message: Any) -> Any:
+        for item in honest(self, block, message):
+            item.part["signature"] = "x"
+            yield item
+
+    monkeypatch.setattr(Writer, "_thinking", forgetful)
+    (checked,) = check_found(found)
+    assert not checked.lossless
+    assert checked.export["signature"].changed == 3
+
+
+def test_check_finds_what_a_reader_forgets(archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The yardstick looks at the lines, not through the reader."""
+    conversation().write(home)
+    (found,) = archive.find()
+    from muniment.sources.claude.read import Reader
+
+    monkeypatch.setattr(Reader, "_result", lambda self, part, ref, agent: None)
+    (checked,) = check_found(found)
+    assert not checked.lossless
+    assert checked.export["tool output"].lost == 3
+    assert checked.document["tool output"].lost == 3
+
+
+def test_check_of_the_archive_finds_a_changed_round(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    conversation().write(home)
+    inscribe()
+    assert [report.note for report in archive.check_stored()] == [""]
+    (listed,) = archive.sessions()
+    path = archive.shelf(listed).round_file(2)
+    path.write_bytes(path.read_bytes().replace(b"reply 1", b"reply 9"))
+    (report,) = archive.check_stored()
+    assert "round files differ" in report.problems[0].what
+    archive.reindex()
+    assert [report.note for report in archive.check_stored()] == [""]

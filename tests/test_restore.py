@@ -1,0 +1,154 @@
+"""Restoring: the very bytes, in the right place, fresh, and never over something else."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.errors import Conflict, NotFound, StoreError
+from muniment.inscribe import Outcome
+from muniment.restore import Target
+from muniment.sources.base import Move
+from tests.builder import ClaudeSession, conversation
+from tests.conftest import tree
+
+Inscribe = Callable[..., list[Outcome]]
+
+
+def test_restored_files_have_fresh_times(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    """Claude Code deletes by modification time: an old one would be erased again."""
+    path = conversation().write(home)
+    os.utime(path, (1, 1))
+    inscribe()
+    path.unlink()
+    archive.restore("last")
+    assert time.time() - path.stat().st_mtime < 60
+
+
+def test_a_file_that_differs_is_left_alone(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    path = conversation().write(home)
+    inscribe()
+    path.write_text("mine\n")
+    with pytest.raises(Conflict):
+        archive.restore("last")
+    assert path.read_text() == "mine\n"
+    archive.restore("last", Target(force=True))
+    assert path.read_bytes() == conversation().data
+
+
+def test_a_file_with_more_in_it_is_left_alone(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    path = conversation(2).write(home)
+    inscribe()
+    path.write_bytes(conversation(3).data)
+    assert [file.what for file in archive.restore("last")] == ["newer"]
+    assert path.read_bytes() == conversation(3).data
+
+
+def test_a_session_that_a_client_has_open_is_left_alone(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation()
+    path = session.write(home)
+    inscribe()
+    path.unlink()
+    entry = home / "sessions" / "1.json"
+    entry.parent.mkdir()
+    entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": session.id}))
+    with pytest.raises(Conflict, match="is open in process"):
+        archive.restore("last")
+    assert not path.exists()
+
+
+def test_to_writes_the_same_tree_elsewhere(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    conversation().write(home)
+    inscribe()
+    archive.restore("last", Target(to=tmp_path / "other"))
+    assert tree(tmp_path / "other") == tree(home)
+
+
+def test_a_moved_home_is_followed(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    path = conversation().write(home)
+    inscribe()
+    elsewhere = Archive(archive.layout.root, {"HOME": str(tmp_path / "new")})
+    elsewhere.restore("last")
+    assert (tmp_path / "new" / ".claude" / path.relative_to(home)).read_bytes() == conversation().data
+
+
+def test_a_moved_project_gets_its_folder_and_paths(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = ClaudeSession(cwd="/old/place")
+    session.exchange("hello", "hi")
+    session.add({"type": "file-history-delta", "backup": {"realParentDir": "/old/place/src"}})
+    session.write(home, "-old-place")
+    inscribe()
+    archive.restore("last", Target(move=Move(cwd="/new/my_place")))
+    moved = (home / "projects" / "-new-my-place" / f"{session.id}.jsonl").read_text()
+    assert '"cwd":"/new/my_place"' in moved
+    assert '"realParentDir":"/new/my_place/src"' in moved
+    assert "/old/place" not in moved
+
+
+def test_a_new_identity_is_used_everywhere(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation()
+    session.write(home)
+    inscribe()
+    new = "99999999-2222-4333-8444-555555555555"
+    archive.restore("last", Target(move=Move(session_id=new)))
+    copy = (home / "projects" / "-w" / f"{new}.jsonl").read_bytes()
+    assert session.id.encode() not in copy
+    assert copy.count(new.encode()) == session.data.count(session.id.encode())
+
+
+def test_evidence_cannot_write_outside_its_target(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    conversation().write(home)
+    inscribe()
+    (listed,) = archive.sessions()
+    manifest = archive.shelf(listed).evidence / "manifest.json"
+    data = json.loads(manifest.read_text())
+    data["files"][0]["place"] = "../../escaped.jsonl"
+    manifest.write_text(json.dumps(data))
+    with pytest.raises(StoreError):
+        archive.restore("last", Target(to=tmp_path / "a" / "b"))
+    assert not (tmp_path / "escaped.jsonl").exists()
+
+
+def test_a_link_planted_in_the_target_is_not_followed(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    conversation().write(home)
+    inscribe()
+    target, outside = tmp_path / "target", tmp_path / "outside"
+    target.mkdir()
+    outside.mkdir()
+    (target / "projects").symlink_to(outside)
+    with pytest.raises(Conflict):
+        archive.restore("last", Target(to=target))
+    assert list(outside.iterdir()) == []
+
+
+def test_an_unknown_session_is_a_clear_error(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    conversation().write(home)
+    inscribe()
+    with pytest.raises(NotFound, match="no session 'ffffffff'"):
+        archive.restore("ffffffff")
+
+
+def test_a_flipped_bit_in_the_evidence_never_reaches_the_agent(
+    archive: Archive, inscribe: Inscribe, home: Path
+) -> None:
+    path = conversation().write(home)
+    inscribe()
+    path.unlink()
+    (listed,) = archive.sessions()
+    (packed,) = archive.shelf(listed).evidence.glob("*.zst")
+    data = bytearray(packed.read_bytes())
+    data[len(data) // 2] ^= 4
+    packed.write_bytes(data)
+    with pytest.raises(StoreError, match="damaged"):
+        archive.restore("last")
+    assert not path.exists()
