@@ -13,7 +13,7 @@ from muniment.errors import Conflict, NotFound, Unsupported
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
 from muniment.sources.base import Move, Source
-from muniment.store import document, escape, page, rounds
+from muniment.store import document, escape, evidence, page, rounds
 from muniment.store.layout import Shelf
 
 
@@ -61,8 +61,16 @@ def export(
         paths += [
             _write(shelf.sidechain(id_), side, target, move, request, base, losses) for id_, side in sidechains.items()
         ]
+    losses += _side_files(shelf)
     session_id = move.session_id or facts.native_id or facts.session_id
     return Exported(tuple(paths), session_id, tuple(losses), target.resume_command.format(id=session_id))
+
+
+def _side_files(shelf: Shelf) -> list[Loss]:
+    """Overflow of large outputs, file backups and the like are files of their own: an export does not make them."""
+    manifest = evidence.load(shelf.evidence)
+    count = sum(1 for kept in manifest.files if kept.role == "side") if manifest else 0
+    return [Loss("beside it", "side file", "only a restore gives it back", count)] if count else []
 
 
 def _write(

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from muniment.model import (
     Block,
@@ -203,6 +204,8 @@ class Writer:
     def _event(self, block: Event | Compaction, message: Message) -> Iterator[Item]:
         ref = block.ref
         if isinstance(block, Compaction):
+            if not self.native:
+                yield self._new_boundary()
             yield self._compaction(block, message)
         elif self.native and block.kind.startswith("attachment ") and block.kind not in GRANTS:
             yield Item(ref, "attachment", block.detail, message)
@@ -216,9 +219,7 @@ class Writer:
             yield Item(ref, record.pop("type"), record)
         else:
             self._drop(ref)
-            what = f"event: {block.kind}"
-            why = "permissions are never restored" if block.kind in GRANTS else "says nothing to the conversation"
-            self._lose(what, why, ref)
+            self._lose(f"event: {block.kind}", _why_left_out(block.kind), ref)
 
     def _shown(self, block: Event, message: Message) -> Item:
         kind = block.kind.replace(" ", "_")
@@ -236,6 +237,13 @@ class Writer:
         part = {"subtype": "compact_boundary", "content": detail.get("text") or "Conversation compacted"}
         part |= {"compactMetadata": detail.get("metadata") or {"trigger": "manual", "preTokens": 0}}
         return Item(block.ref, "system", part | {"logicalParentUuid": detail.get("logical_parent")})
+
+    def _new_boundary(self) -> Item:
+        """A cut in a session that was not Claude's: what came before it is out of the model's sight."""
+        ref = structs.replace(self._mint(Ref()), parent=None)
+        part = {"subtype": "compact_boundary", "content": "Conversation compacted"}
+        part |= {"compactMetadata": {"trigger": "manual", "preTokens": 0}, "logicalParentUuid": None}
+        return Item(ref, "system", part)
 
     def _compaction(self, block: Compaction, message: Message) -> Item:
         flags = {"plain": block.ref.plain or not self.native}
@@ -366,6 +374,14 @@ class Writer:
         if self.facts.agent_name and self.written:
             line = {"type": "agent-name", "agentName": self.facts.agent_name, "sessionId": self.session_id}
             yield codec.encode(line) + b"\n"
+
+
+def _why_left_out(kind: str) -> str:
+    if kind in GRANTS or kind == "permission-mode":
+        return "permissions are never restored"
+    if kind.startswith("file-history"):
+        return "files can be rewound only after a restore, which brings their backups"
+    return "says nothing to the conversation"
 
 
 def _is_result(part: Any) -> bool:

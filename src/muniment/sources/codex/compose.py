@@ -66,6 +66,7 @@ def call(tool: Tool, note: dict[str, Any], media: MediaBytes) -> dict[str, Any]:
         item["name"] = tool.name
     if kind in items.UNANSWERED:
         del item["call_id"]
+        item |= {} if tool.id.startswith(kind) else {"id": tool.id}
     if kind in _STATUS:
         item["status"] = "completed"
     if given is not None:

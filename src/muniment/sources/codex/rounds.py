@@ -229,7 +229,10 @@ class RoundReader:
         self.now |= {name: value for name, value in settings.items() if isinstance(value, str) and value}
 
     def _message(self, role: str, at: str | None, **fields: Any) -> Draft:
-        """Begin a message; it tells where folder, branch or program changed."""
+        """Begin a message; it tells where folder, branch or program changed.
+
+        Bare items have no time; the head of the file, which waits for the first message, has."""
+        at = at or next((block.ref.at for block in self.round.waiting if block.ref.at), None)
         changed = {name: value for name, value in self.now.items() if value != self.told[name]}
         self.told = dict(self.now)
         return self.round.message(role, at=at, **fields, **changed)

@@ -59,13 +59,13 @@ class Writer:
         self.session = move.session_id or facts.session_id
         self.losses = Losses()
         self.speech = Speech(self.session, self.own, media, self.losses, facts.started or EPOCH)
-        self.settings: tuple[str | None, str | None] = (None, None)
+        self.cwd = folder(facts.first_cwd or facts.cwd, facts, move) or "/"
+        self.settings: tuple[str, str | None] = (self.cwd, None)
 
     def head(self, first: Round) -> bytes:
         """The line without which the client refuses the file."""
         at = self.speech.at
-        payload: dict[str, Any] = {"id": self.session, "timestamp": at}
-        payload["cwd"] = folder(self.facts.first_cwd or self.facts.cwd, self.facts, self.move) or "/"
+        payload: dict[str, Any] = {"id": self.session, "timestamp": at, "cwd": self.cwd}
         payload |= {"originator": "muniment", "cli_version": VERSION, "source": "cli"} | self._kept(first)
         if self.move.session_id not in (None, self.facts.session_id):
             # A fork is a person's session, listed as such, even where it continues a subagent.
@@ -107,7 +107,8 @@ class Writer:
 
         The client skips such a line, as it lacks what was allowed; other readers learn folder and model from it."""
         known = model if model and not model.startswith("<") else None
-        settings = (folder(cwd, self.facts, self.move) or self.settings[0], known or self.settings[1])
+        there = folder(cwd, self.facts, self.move) if cwd else None
+        settings = (there or self.settings[0], known or self.settings[1])
         if always or settings != self.settings:
             self.settings = settings
             said = {"turn_id": self.speech.turn, "cwd": settings[0], "model": settings[1]}

@@ -10,7 +10,7 @@ from muniment.surfaces.cli import exporting
 
 
 @click.command()
-@exporting.options
+@exporting.options("--into")
 @click.option("--to", "source", required=True, metavar="NAME", help="The agent to write for; see `muniment sources`.")
 @click.pass_obj
 def command(store: str | None, source: str, **given: Any) -> None:

@@ -10,7 +10,7 @@ from muniment.surfaces.cli import exporting
 
 
 @click.command("export-claude")
-@exporting.options
+@exporting.options("--to", "--into")
 @click.pass_obj
 def command(store: str | None, **given: Any) -> None:
     """Write SESSION as a JSONL file that `claude --resume` takes, below ~/.claude/projects.

@@ -13,9 +13,19 @@ from muniment.export import Exported, Request
 from muniment.surfaces.cli.output import as_json, out, talk
 
 
-def options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of an export."""
-    for option in (
+def options(*folder_flags: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options of an export; `folder_flags` name the one that takes a folder instead of the agent's home."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in _options(folder_flags):
+            command = option(command)
+        return command
+
+    return add
+
+
+def _options(folder_flags: tuple[str, ...]) -> tuple[Callable[..., Any], ...]:
+    return (
         click.option("--json", is_flag=True, help="The report as JSON."),
         click.option("--force", is_flag=True, help="Replace a file that exists and differs."),
         click.option("--from-document", is_flag=True, help="Use only the markdown: ids are minted."),

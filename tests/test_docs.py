@@ -1,0 +1,41 @@
+"""The documents say what the program does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from muniment import __version__
+from muniment.sources import all_sources
+from muniment.surfaces.cli import help as help_page
+from muniment.surfaces.cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_page_of_help_screens_is_the_programs_own() -> None:
+    assert (ROOT / "docs" / "cli.md").read_text() == help_page.document(), "run `make docs`"
+
+
+def test_every_command_is_documented_and_listed_in_the_changelog() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert [name for name in COMMANDS if f"`{name}`" not in changelog] == []
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            if "/media/" not in target and "…" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_source_has_a_name_a_title_and_a_way_to_resume() -> None:
+    for source in all_sources():
+        assert re.fullmatch(r"[a-z][a-z0-9-]*", source.name)
+        assert source.title
+        assert source.family
+        assert not source.writable or "{id}" in source.resume_command
