@@ -25,6 +25,7 @@ def options(*folder_flags: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def _options(folder_flags: tuple[str, ...]) -> tuple[Callable[..., Any], ...]:
+    folder = click.Path(path_type=Path)
     return (
         click.option("--json", is_flag=True, help="The report as JSON."),
         click.option("--force", is_flag=True, help="Replace a file that exists and differs."),
@@ -32,14 +33,10 @@ def _options(folder_flags: tuple[str, ...]) -> tuple[Callable[..., Any], ...]:
         click.option("--rounds", metavar="A-B", help="Only these rounds."),
         click.option("--new-id", is_flag=True, help="A new identity: a fork."),
         click.option("--cwd", metavar="DIR", help="Write it for a project in DIR."),
-        click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write this one file."),
-        click.option(
-            "--into", type=click.Path(path_type=Path), metavar="DIR", help="Write below DIR, not to the home."
-        ),
+        click.option("-o", "--output", type=folder, metavar="FILE", help="Write this one file."),
+        click.option(*folder_flags, "into", type=folder, metavar="DIR", help="Write below DIR, not to the home."),
         click.argument("session"),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 def run(store: str | None, source: str, **given: Any) -> None:
