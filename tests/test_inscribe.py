@@ -330,3 +330,24 @@ def test_everything_is_private(archive: Archive, inscribe: Inscribe, home: Path)
     modes = {p.stat().st_mode & 0o777 for p in archive.layout.root.rglob("*") if p.is_file()}
     folders = {p.stat().st_mode & 0o777 for p in archive.layout.sessions.rglob("*") if p.is_dir()}
     assert (modes, folders) == ({0o600}, {0o700})
+
+
+def test_a_tag_lives_in_the_index_and_survives_append_and_reindex(
+    archive: Archive, inscribe: Inscribe, home: Path
+) -> None:
+    session = conversation(2)
+    session.write(home)
+    inscribe()
+    (listed,) = archive.sessions()
+    before = archive.shelf(listed).round_file(2).read_bytes()
+    archive.tag("last", 2, "console-work")
+    session.user("one more word")
+    session.write(home)
+    inscribe()
+    archive.reindex()
+    from muniment.store.index import Index
+
+    with Index(archive.layout) as index:
+        assert index.rows("SELECT engagement_id FROM rounds ORDER BY round") == [(None,), ("console-work",), (None,)]
+    assert "| console-work |" in archive.shelf(listed).listing.read_text()
+    assert archive.shelf(listed).round_file(2).read_bytes() == before

@@ -11,16 +11,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from muniment import batch, check, config, doctor, export, files, reindex, restore, sources
+from muniment import batch, check, config, doctor, export, reindex, restore, sources
 from muniment.errors import NotFound
 from muniment.export import Exported, Request
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
 from muniment.restore import Restored, Target
 from muniment.sources.base import Found
-from muniment.store import index, listings, rounds
+from muniment.store import edits, index, listings, page, rounds, session_db
+from muniment.store.edits import Edit
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
 
@@ -103,6 +105,24 @@ class Archive:
         facts, sides = self.facts(session)
         return export.export(self.shelf(session), facts, sides, request, self.env)
 
+    # -- what people decide
+
+    def tag(self, name: str, round_: int, engagement_id: str | None) -> None:
+        """Say which engagement a round belongs to; None takes the tag away. The round file is not touched."""
+        session = self.session(name)
+        if not 1 <= round_ <= session.rounds:
+            raise NotFound(f"no round {round_}", f"the session has {session.rounds}")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        edits.append(self.layout, Edit(now, "engagement", session.session_id, round_, engagement_id))
+        shelf = self.shelf(session)
+        with index.lock(self.layout, lambda: None), Index(self.layout, write=True) as known:
+            known.begin()
+            known.tag(session.session_id, round_, engagement_id)
+            every = session_db.tag(shelf, round_, engagement_id)
+            top = page.load_head(shelf.document)
+            listings.write_session_listing(shelf, top.title if top else "", every)
+            known.commit()
+
     # -- care
 
     def check(self, paths: Sequence[Path]) -> Iterator[check.Checked]:
@@ -138,12 +158,3 @@ class Archive:
             listings.write_archive_listings(self.layout, known)
             known.commit()
         return session
-
-
-def open_archive(root: str | Path | None = None) -> Archive:
-    """The archive at this place; it must exist."""
-    archive = Archive(root)
-    if not index.exists(archive.layout):
-        raise NotFound(f"no archive at {archive.layout.root}", "`muniment up` makes one")
-    files.make_folder(archive.layout.sessions)
-    return archive

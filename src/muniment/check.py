@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from muniment import files, sources
-from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, codec
+from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
 from muniment.store import document, escape, evidence, page, rounds
 from muniment.store.layout import Shelf
@@ -229,8 +229,12 @@ def _said(message: Message, media: dict[str, bytes]) -> Iterator[tuple[str, byte
                         yield "tool output", _digest(part.text)
                     elif isinstance(part, Media):
                         yield "image", _image_digest(part, media)
+                    elif part.kind == "media":
+                        yield "image", _digest(codec.mapping(part.value).get("data"))
             case Media():
                 yield "image", _image_digest(block, media)
+            case Unknown(kind="media"):
+                yield "image", _digest(codec.mapping(block.value).get("data"))
             case _:
                 text = getattr(block, "text", None)
                 if text is not None:

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from muniment import files, sources
 from muniment.model import Facts, Problem, Round, codec
 from muniment.sources.base import Found, Record, Source, SourceFile, records
-from muniment.store import evidence, head, listings, page, rounds, rows, session_db, versions
+from muniment.store import edits, evidence, head, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept, Manifest
 from muniment.store.index import SessionRow
 from muniment.store.layout import Layout, Shelf
@@ -141,6 +141,7 @@ class Inscription:
         self.changed = False
         self.moved: tuple[str, str, Facts] | None = None
         self.summary: str | None = None
+        self.tags = edits.engagements(layout, task.found.session_id)
 
     def run(self) -> Outcome:
         choice = versions.choose(self.current, self.found, self.source)
@@ -462,7 +463,8 @@ class TranscriptWriter:
             return
         if self.side is None:
             relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
-            self.round_rows.append(rows.round_row(round_, self.facts.session_id, relative))
+            tag = self.parent.tags.get(round_.number)
+            self.round_rows.append(rows.round_row(round_, self.facts.session_id, relative, tag))
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
         for row in rows.text_rows(round_, self.side, self.since):

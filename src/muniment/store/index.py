@@ -172,6 +172,11 @@ class Index:
     def put_rounds(self, rows: Sequence[RoundRow]) -> None:
         self.db.executemany("INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
 
+    def tag(self, session_id: str, round_: int, engagement_id: str | None) -> None:
+        """The engagement of a round; round files are not touched."""
+        sql = "UPDATE rounds SET engagement_id = ? WHERE session_id = ? AND round = ?"
+        self.db.execute(sql, (engagement_id, session_id, round_))
+
     def put_branches(self, key: int, rows: Sequence[tuple[int, int]]) -> None:
         self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
 

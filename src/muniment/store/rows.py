@@ -72,7 +72,7 @@ def storable(text: str) -> str:
     return text
 
 
-def round_row(round_: Round, session_id: str, round_file: str) -> RoundRow:
+def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:
     """The row of a round."""
     prompt = round_.prompt
     thinking = [b for b in round_.blocks() if isinstance(b, Thinking)]
@@ -81,7 +81,7 @@ def round_row(round_: Round, session_id: str, round_file: str) -> RoundRow:
         session_id,
         round_.number,
         round_.started,
-        None,
+        engagement_id,
         preview(text_of(prompt)) if prompt else "",
         preview(next((answer for answer in answers if answer.strip()), "")),
         sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name),

@@ -32,6 +32,18 @@ def write(shelf: Shelf, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
     return every
 
 
+def tag(shelf: Shelf, round_: int, engagement_id: str | None) -> list[RoundRow]:
+    """Set the engagement of a round; gives all rows, for the listing."""
+    db: Any = apsw.Connection(":memory:")
+    db.deserialize("main", shelf.database.read_bytes())
+    try:
+        db.execute("UPDATE rounds SET engagement_id = ? WHERE round = ?", (engagement_id, round_))
+        files.write_atomic(shelf.database, [db.serialize("main")])
+        return [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
+    finally:
+        db.close()
+
+
 def _before(shelf: Shelf, first: int) -> bytes:
     """The database as it was, or an empty one."""
     if first > 1 and shelf.database.exists():

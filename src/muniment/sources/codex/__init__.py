@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
-from muniment.sources.base import Found, MediaBytes, Move, Record, Source
-from muniment.sources.codex import find, place, read, write, zst
+from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
+from muniment.sources.codex import claims, find, place, read, write, zst
 
 
 class Codex(Source):
@@ -47,8 +47,14 @@ class Codex(Source):
     def place(self, facts: Facts, move: Move) -> str:
         return place.place(facts, move)
 
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
     def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
         return place.moved(name, pieces, facts, move)
+
+    def remembered(self, home: Path) -> set[str]:
+        return find.remembered(home)
 
 
 SOURCE = Codex()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from muniment.model import Compaction, Event, Ref
+from muniment.model import Compaction, Event, Ref, codec
 from muniment.sources.builder import quiet
 from muniment.sources.codex.records import Line, mapping, text
 
@@ -32,6 +32,16 @@ _LARGE = frozenset({"base_instructions", "instructions", "dynamic_tools"})
 _TURN = ("turn_id", "model", "effort", "personality")
 """Of a turn's settings; what was allowed in it stays in the evidence."""
 
+TOLD = {
+    "error": "message",
+    "stream_error": "message",
+    "warning": "message",
+    "turn_aborted": "reason",
+    "entered_review_mode": "user_facing_hint",
+    "inter_agent_communication": "content",
+}
+"""Events that a reader should see, and the field that holds the words."""
+
 _SHORT = 200
 
 
@@ -50,19 +60,25 @@ def event(line: Line, ref: Ref) -> Event:
 
 def _told(kind: str, payload: dict[str, Any]) -> str:
     """What a reader should see of an event."""
-    if kind in ("error", "stream_error", "warning"):
-        return text(payload, "message") or ""
-    if kind == "turn_aborted":
-        return text(payload, "reason") or "aborted"
+    if kind in TOLD:
+        return text(payload, TOLD[kind]) or ""
     if kind == "thread_rolled_back":
         return f"{payload.get('num_turns')} turns were taken back"
-    if kind == "entered_review_mode":
-        return text(payload, "user_facing_hint") or ""
     if kind == "exited_review_mode":
         return text(mapping(payload, "review_output"), "overall_explanation") or ""
-    if kind == "inter_agent_communication":
-        return text(payload, "content") or ""
     return ""
+
+
+def again(event: Event) -> dict[str, Any] | None:
+    """The payload that gives a shown event again; None if it is of no kind that is told."""
+    kind, detail = event.kind.replace(" ", "_"), codec.mapping(event.detail)
+    if kind in TOLD:
+        return {"type": kind} | detail | {TOLD[kind]: event.text}
+    if kind == "thread_rolled_back":
+        return {"type": kind} | detail
+    if kind == "exited_review_mode":
+        return {"type": kind, "review_output": {"overall_explanation": event.text}}
+    return None
 
 
 def named(kind: str) -> str:

@@ -137,6 +137,12 @@ def _cut_id(line: bytes) -> str | None:
     return found[1].decode("utf-8", "replace") if found else None
 
 
+def remembered(home: Path) -> set[str]:
+    """Sessions that the history of prompts or the index of names knows."""
+    paths = [(home / name, field) for name, field in HISTORIES.items()]
+    return {session for path, field in paths for session in _lines_of(path, field, _changed_at(path))}
+
+
 def _histories(base: Path, native_id: str) -> list[SourceFile]:
     found: list[SourceFile] = []
     for name, field in HISTORIES.items():

@@ -9,11 +9,11 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.base import MediaBytes
-from muniment.sources.codex import compose, items, prompts
+from muniment.sources.codex import compose, events, items, prompts
 from muniment.sources.codex.losses import Losses
 
 _TURNING = ("turn aborted", "thread rolled back")
-"""Events of our own that change what the model remembers."""
+"""Events that end a turn or come behind its end."""
 
 
 class Speech:
@@ -127,6 +127,9 @@ class Speech:
         yield self.line("response_item", compose.call(tool, note, self.media))
         if tool.output is not None and note.get("type") not in items.UNANSWERED:
             self._output(tool, note)
+        if tool.sidechain and self.own:
+            spawned = self._event("collab_agent_spawn_end", call_id=tool.id, new_thread_id=tool.sidechain)
+            self.outputs.append(spawned)
 
     def _output(self, tool: Tool, note: dict[str, Any]) -> None:
         if tool.is_error:
@@ -141,7 +144,9 @@ class Speech:
             self.total = Usage(*(one + other for one, other in pairs))
             last = compose.counted(message, self.own)
             info = {"total_token_usage": compose.in_convention(self.total), "last_token_usage": last}
-            yield self._event("token_count", info=info | {"model_context_window": None}, rate_limits=None)
+            said: dict[str, Any] = {"info": info | {"model_context_window": None}, "rate_limits": None}
+            # The client has no such field and skips it; with it the response keeps its name.
+            yield self._event("token_count", **said | ({"response_id": message.id} if message.id else {}))
         yield from self._given_back()
 
     def _given_back(self) -> Iterator[bytes]:
@@ -173,14 +178,13 @@ class Speech:
             yield self.line("compacted", compose.compacted(block))
 
     def _is_carried(self, event: Event) -> bool:
-        """Whether an event has a record of its own: a name, a broken turn, turns taken back, injected text."""
+        """Whether an event has a record of its own: a name, injected text, what a reader was shown."""
         if event.kind == "title":
             detail = codec.mapping(event.detail)
             return detail.get("by") == "user" and detail.get("title") != self.title
-        return self.own and (event.kind in _TURNING or event.kind in prompts.REMEMBERED)
+        return self.own and (event.kind in prompts.REMEMBERED or bool(event.text and events.again(event)))
 
     def _happened(self, event: Event) -> Iterator[bytes]:
-        detail = codec.mapping(event.detail)
         if not self._is_carried(event):
             self.losses.add_event(event)
             return
@@ -189,14 +193,18 @@ class Speech:
             content = [{"type": "input_text", "text": event.text or event.detail}]
             yield self.line("response_item", {"type": "message", "role": "user", "content": content})
         elif event.kind == "title":
-            self.title = detail["title"]
+            self.title = codec.mapping(event.detail)["title"]
             yield self._event("thread_name_updated", thread_id=self.session, thread_name=self.title)
-        elif event.kind == "turn aborted":
-            self.open = False
-            yield self._event("turn_aborted", turn_id=self.turn, reason=event.text)
         else:
+            yield from self._shown(event, events.again(event) or {})
+
+    def _shown(self, event: Event, payload: dict[str, Any]) -> Iterator[bytes]:
+        if event.kind == "turn aborted":
+            self.open = False
+            payload["turn_id"] = self.turn
+        elif event.kind == "thread rolled back":
             yield from self.end()
-            yield self._event("thread_rolled_back", num_turns=detail.get("num_turns"))
+        yield self.line("inter_agent_communication" if "content" in payload else "event_msg", payload)
 
 
 def _ends(block: Block) -> bool:

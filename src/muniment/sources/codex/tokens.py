@@ -33,7 +33,8 @@ def report_of(line: Line) -> Report | None:
         return Report(mapping(line.payload, "usage"), total, text(line.payload, "response_id"))
     info = mapping(line.payload, "info")
     last = mapping(info, "last_token_usage")
-    return Report(last, mapping(info, "total_token_usage") or last) if last else None
+    response = text(line.payload, "response_id")
+    return Report(last, mapping(info, "total_token_usage") or last, response) if last else None
 
 
 def usage_of(said: dict[str, Any]) -> Usage:

@@ -1,0 +1,110 @@
+"""What each line of a rollout says, told without the reader: the yardstick of `check`.
+
+Items carry no ids, so what is said names itself: a text is the same text wherever it stands. Calls and outputs go
+by their call id. Events that repeat an item are claims of no conversation.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any
+
+from muniment.model import codec
+from muniment.model.codec import mapping
+from muniment.sources.base import Claim
+from muniment.sources.codex import items, prompts, records
+from muniment.sources.codex.records import Line, listing, text
+
+_REPEATED = ("agent_message", "user_message", "agent_reasoning")
+
+
+def claims(line: bytes) -> Iterator[Claim]:
+    """The claims of one line; a record that is no part of the conversation is one claim by its kind."""
+    try:
+        record = records.decode(line)
+    except ValueError:
+        return
+    kind, payload = record.kind, record.payload
+    if record.type == "response_item":
+        yield from _item(record, line)
+    elif record.type == "compacted" and (message := text(payload, "message")):
+        yield Claim(f"compacted {message}", "text", message)
+    elif kind == "turn_context" and (model := text(payload, "model")):
+        yield Claim(f"model {model}", "model", model)
+    elif kind in _REPEATED:
+        yield Claim(f"{kind} {payload.get('message') or payload.get('text')}", f"record: {kind}")
+    else:
+        yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
+
+
+def _item(record: Line, line: bytes) -> Iterator[Claim]:
+    kind, payload = record.kind, record.payload
+    if kind == "message":
+        yield from _message(record, line)
+    elif kind == "reasoning":
+        yield from _reasoning(record)
+    elif kind in items.INPUT_OF and (call_id := text(payload, "call_id")):
+        given = payload.get(items.INPUT_OF[kind])
+        yield Claim(call_id, "tool call", (call_id, text(payload, "name"), given))
+        yield Claim(call_id, "tool input", _parsed(given) if kind == "function_call" else given)
+        yield Claim(call_id, "time", record.timestamp)
+    elif kind in items.OUTPUT_OF and (call_id := text(payload, "call_id")):
+        yield from _parts(f"output of {call_id}", payload.get("output"), "tool output")
+        yield Claim(f"output of {call_id}", "time", record.timestamp)
+    else:
+        yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
+
+
+def _message(record: Line, line: bytes) -> Iterator[Claim]:
+    role = text(record.payload, "role")
+    kind = prompts.injected_kind(record.payload)
+    if role not in ("user", "assistant") or (kind and kind not in prompts.REMEMBERED):
+        yield Claim(f"{role} {hash(line)}", f"record: {kind or role}")
+        return
+    for claim in _parts("", record.payload.get("content"), "text"):
+        key = f"{role} {codec.encode(claim.value).decode()}"
+        yield Claim(key, claim.field if not kind else f"record: {kind}", claim.value)
+        yield Claim(key, "time", record.timestamp)
+
+
+def _reasoning(record: Line) -> Iterator[Claim]:
+    said = [*listing(record.payload, "summary"), *listing(record.payload, "content")]
+    words = "\n\n".join(part for entry in said if isinstance(part := mapping(entry).get("text"), str))
+    sealed = text(record.payload, "encrypted_content")
+    yield Claim(f"reasoning {sealed} {words}", "thinking", words)
+    if sealed:
+        yield Claim(f"reasoning {sealed} {words}", "signature", sealed)
+
+
+def _parts(key: str, content: Any, field: str) -> Iterator[Claim]:
+    if isinstance(content, str):
+        yield Claim(key, field, content)
+        return
+    for number, part in enumerate(listing({"content": content}, "content")):
+        fields = mapping(part)
+        if isinstance(words := fields.get("text"), str):
+            yield Claim(f"{key}.{number}", field, words)
+        elif data := _image(fields):
+            yield Claim(f"{key}.{number}", "image", data)
+        else:
+            yield Claim(f"{key}.{number}", f"part: {fields.get('type')}", part)
+
+
+def _image(part: dict[str, Any]) -> str | None:
+    """The data of an image that can be taken out and put back exactly."""
+    data = (text(part, "image_url") or "").partition(";base64,")[2]
+    try:
+        exact = base64.b64encode(base64.b64decode(data, validate=True)).decode("ascii") == data
+    except (binascii.Error, ValueError):
+        return None
+    return data if exact else None
+
+
+def _parsed(given: Any) -> Any:
+    try:
+        value = codec.loads(given.encode()) if isinstance(given, str) else given
+    except ValueError:
+        return given
+    return mapping(value) if isinstance(value, dict) else given
