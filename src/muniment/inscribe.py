@@ -538,7 +538,7 @@ def _without_transcript(found: Found, sidechains: Iterable[Facts]) -> Facts:
         started=min(starts, default=None),
         ended=max(ends, default=None),
         title="(only subagents are left)",
-        title_by="summary",
+        title_by="prompt",
         cwd=next((f.cwd for f in sides if f.cwd), None),
     )
 

@@ -14,8 +14,8 @@ from muniment.model.blocks import Event, Text, Tool
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 
-TITLE_RANK = {"summary": 1, "ai": 2, "user": 3}
-"""Who gave a title: a person outranks the agent, the agent outranks an old summary line."""
+TITLE_RANK = {"prompt": 1, "ai": 2, "user": 3}
+"""Who gave a title: a person outranks the agent, the agent outranks the first prompt."""
 
 
 class Link(Struct, frozen=True, omit_defaults=True):
@@ -111,7 +111,8 @@ def _heard(facts: Facts, event: Event) -> Facts:
     detail = mapping(event.detail)
     if event.kind == "title":
         by = detail.get("by", "")
-        if detail.get("title") and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
+        first = by == "prompt" and facts.title_by == "prompt"
+        if detail.get("title") and not first and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
             return structs.replace(facts, title=detail["title"], title_by=by)
     elif event.kind == "agent-name" and isinstance(event.detail, str):
         return structs.replace(facts, agent_name=event.detail)

@@ -46,6 +46,7 @@ LOCAL_COMMANDS = frozenset(_LOCAL.split())
 """Commands that the program answers itself; every other slash command becomes a prompt."""
 
 _COMMAND = re.compile(r"<command-name>/?([^<]*)</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _WRAPPED = re.compile(r"<(command-name|command-message)>")
 _START = re.compile("|".join(re.escape(start) for start in INJECTED))
 
@@ -60,6 +61,15 @@ def injected_kind(text: str) -> str | None:
         if command and command.group(1).strip() in LOCAL_COMMANDS:
             return "command"
     return None
+
+
+def command_line(text: str) -> str | None:
+    """A slash command as the human typed it."""
+    name = _COMMAND.search(text) if _WRAPPED.match(text.lstrip()) else None
+    if name is None:
+        return None
+    arguments = _ARGUMENTS.search(text)
+    return f"/{name.group(1)} {arguments.group(1) if arguments else ''}".strip()
 
 
 def _unless_more_follows(text: str, start: str) -> str | None:

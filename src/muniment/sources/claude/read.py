@@ -111,7 +111,7 @@ class Reader:
         if (kind, session) not in self.linked:
             self.linked.add((kind, session))
             detail = {"kind": kind, "session": session} | ({"record": record} if record else {})
-            self.round.add(quiet("link", ref, detail))
+            self.round.add(quiet("link", Ref(ref.offset, ref.length), detail))
 
     # -- user records
 
@@ -151,7 +151,15 @@ class Reader:
             self.sidechain_of = {}
         self.round.prompted, self.round.parent = True, ref.parent
         draft = self.round.message("user", at=ref.at, **self._changes(line))
-        draft.blocks.extend(self._part(part, ref) for part in content)
+        draft.blocks.extend(self._prompt_part(part, ref) for part in content)
+        if title := prompts.command_line(draft.blocks[-1].text if isinstance(draft.blocks[-1], Text) else ""):
+            draft.blocks.append(quiet("title", Ref(ref.offset, ref.length), {"title": title, "by": "prompt"}))
+
+    def _prompt_part(self, part: Any, ref: Ref) -> Block:
+        """A part of a prompt; an editor's note beside the human's words is no part of them."""
+        block = self._part(part, ref)
+        kind = prompts.injected_kind(block.text) if isinstance(block, Text) else None
+        return Event(kind=kind, text=block.text, ref=ref) if isinstance(block, Text) and kind else block
 
     def _results(self, line: Line, content: list[Any], ref: Ref) -> None:
         agent = line.result.agent_id if isinstance(line.result, AgentResult) else None

@@ -36,7 +36,8 @@ from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
 from muniment.sources.claude.read import BOUNDARY, EARLIER_SUMMARY, SHOWN_SYSTEM
 
-GRANTS = {"attachment command_permissions"}
+GRANTS = {"attachment command_permissions": {"allowedTools": []}}
+"""Records that grant something, and what is written in place of it: others hang on them, so they stay, empty."""
 NO_TIME = "1970-01-01T00:00:00.000Z"
 VERSION = "2.1.200"
 """Written where the session does not tell the client's version."""
@@ -207,7 +208,10 @@ class Writer:
             if not self.native:
                 yield self._new_boundary()
             yield self._compaction(block, message)
-        elif self.native and block.kind.startswith("attachment ") and block.kind not in GRANTS:
+        elif self.native and block.kind in GRANTS:
+            self._lose(f"event: {block.kind}", _why_left_out(block.kind), ref)
+            yield Item(ref, "attachment", mapping(block.detail) | GRANTS[block.kind], message)
+        elif self.native and block.kind.startswith("attachment "):
             yield Item(ref, "attachment", block.detail, message)
         elif self.native and block.kind == BOUNDARY:
             yield self._boundary(block)

@@ -49,10 +49,10 @@ def _item(record: Line, line: bytes) -> Iterator[Claim]:
         given = payload.get(items.INPUT_OF[kind])
         yield Claim(call_id, "tool call", (call_id, text(payload, "name"), given))
         yield Claim(call_id, "tool input", _parsed(given) if kind == "function_call" else given)
-        yield Claim(call_id, "time", record.timestamp)
+        yield from _time(call_id, record)
     elif kind in items.OUTPUT_OF and (call_id := text(payload, "call_id")):
         yield from _parts(f"output of {call_id}", payload.get("output"), "tool output")
-        yield Claim(f"output of {call_id}", "time", record.timestamp)
+        yield from _time(f"output of {call_id}", record)
     else:
         yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
 
@@ -66,6 +66,12 @@ def _message(record: Line, line: bytes) -> Iterator[Claim]:
     for claim in _parts("", record.payload.get("content"), "text"):
         key = f"{role} {codec.encode(claim.value).decode()}"
         yield Claim(key, claim.field if not kind else f"record: {kind}", claim.value)
+        yield from _time(key, record)
+
+
+def _time(key: str, record: Line) -> Iterator[Claim]:
+    """Bare items tell no time."""
+    if record.timestamp:
         yield Claim(key, "time", record.timestamp)
 
 

@@ -22,7 +22,7 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, session_id_of, source_file
 from muniment.sources.codex import zst
-from muniment.sources.codex.records import ENVELOPES, text
+from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, text
 
 NAME = "codex"
 FOLDERS = ("sessions", "archived_sessions")
@@ -65,7 +65,8 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def _opened(path: Path, head: bytes) -> bytes:
-    return zst.head(head, HEAD_BYTES) if zst.is_packed(path.name) else head
+    plain = zst.head(head, HEAD_BYTES) if zst.is_packed(path.name) else head
+    return plain.removeprefix(BYTE_ORDER_MARK)
 
 
 def _is_record(line: bytes) -> bool:

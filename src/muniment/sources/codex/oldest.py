@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from muniment.sources.base import Record
 
-_BEGINS = re.compile(rb'\s*\{\s*(?:"session"\s*:|$)')
+_BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"session"\s*:|$)')
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
 INSIDE = 2
 """Depth of the items: within the document and its list."""

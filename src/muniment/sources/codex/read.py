@@ -67,7 +67,7 @@ def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
         except ValueError as error:
             yield from turns.damaged(Placed(Line("damaged", {"what": str(error)}), ref, "damaged"))
             continue
-        yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp))
+        yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp or None))
     yield from turns.release(answered=False)
 
 

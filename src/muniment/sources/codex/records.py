@@ -32,6 +32,9 @@ ENVELOPES = frozenset(
 """Types of records that have an envelope."""
 
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
 class Line(Struct, gc=False):
     """One record."""
 
@@ -61,9 +64,9 @@ def decode(raw: bytes) -> Line:
 
 
 def _decode_loosely(raw: bytes) -> Line:
-    """A line that the strict decoder refuses: a bare item, or odd JSON."""
+    """A line that the strict decoder refuses: a bare item, odd JSON, or one that an editor put a mark before."""
     try:
-        value = codec.loads(raw)
+        value = codec.loads(raw.removeprefix(BYTE_ORDER_MARK))
     except ValueError as error:
         raise ValueError(_what_is_wrong(raw, error)) from None
     if not isinstance(value, dict):
