@@ -36,7 +36,7 @@ from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
 from muniment.sources.claude.read import BOUNDARY, EARLIER_SUMMARY, SHOWN_SYSTEM
 
-GRANTS = {"attachment command_permissions": {"allowedTools": []}}
+GRANTS: dict[str, dict[str, list[str]]] = {"attachment command_permissions": {"allowedTools": []}}
 """Records that grant something, and what is written in place of it: others hang on them, so they stay, empty."""
 NO_TIME = "1970-01-01T00:00:00.000Z"
 VERSION = "2.1.200"
