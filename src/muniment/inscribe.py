@@ -144,6 +144,8 @@ class Inscription:
         self.tags = edits.engagements(layout, task.found.session_id)
 
     def run(self) -> Outcome:
+        if versions.set_damaged_aside(self.current):
+            self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
         choice = versions.choose(self.current, self.found, self.source)
         if choice.set_aside:
             self._set_aside()

@@ -30,7 +30,9 @@ def decode(data: bytes, type_: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.convert(json.loads(data), type_)
+        return msgspec.convert(_lenient(data), type_)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def loads(data: bytes) -> Any:

@@ -68,7 +68,7 @@ class Round(Struct, frozen=True, omit_defaults=True):
     prompted: bool = False
     """Whether a human prompt opened it; its message is then the first one that is neither queued nor sidechain."""
     parent: str | None = None
-    """Record that the round continues, where it is not in the round before it: a rewind or a fork."""
+    """Record that the prompt follows, as the source says; one outside the round before it shows a rewind."""
     offset: int = 0
     """First byte of its first record in the evidence."""
     media: dict[str, bytes] = {}  # msgspec copies mutable defaults

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from typing import Any
 
 from msgspec import structs
@@ -26,6 +27,10 @@ EXTENSIONS = {
     "audio/wav": "wav",
     "audio/mpeg": "mp3",
 }
+
+
+_MEDIA_TYPE = re.compile(r"[\w.+/-]{1,100}")
+"""Types that a document can name in a link."""
 
 
 class Draft:
@@ -105,7 +110,7 @@ class RoundBuilder:
             content = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
             content = b""
-        if not content or base64.b64encode(content).decode("ascii") != data:
+        if not content or not _MEDIA_TYPE.fullmatch(media_type) or base64.b64encode(content).decode("ascii") != data:
             return Unknown(kind="media", value={"media_type": media_type, "data": data}, ref=ref)
         name = f"{hashlib.sha256(content).hexdigest()}.{EXTENSIONS.get(media_type, 'bin')}"
         self.media[name] = content

@@ -114,7 +114,7 @@ def render_message(message: Message, media_folder: str) -> str:
             out.append(f"\n{escape.escape_text(block.text)}\n")
             after_text = True
         elif not is_quiet(block):
-            out.append(f"\n{_render_block(block, media_folder)}\n")
+            out.append(f"\n{_rendered(block, media_folder)}\n")
             after_text = False
     return "".join(out)
 
@@ -145,6 +145,14 @@ def _inert(value: Any) -> str:
 def _label(text: str) -> str:
     plain = _LABEL.fullmatch(text) and text == text.strip() and text[0] != "{"
     return text if plain else _inert(text)
+
+
+def _rendered(block: Block, media_folder: str) -> str:
+    """A block; one that is nested deeper than Python can follow is left to the evidence."""
+    try:
+        return _render_block(block, media_folder)
+    except RecursionError:
+        return _folded("Event: too deep", "This block is nested too deep to be shown; the evidence has it.")
 
 
 def _render_block(block: Block, media_folder: str) -> str:

@@ -23,6 +23,7 @@ _HINTS = ("### ", "<details>", "</details>", "<!-- next", "/media/")
 
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n") + b"\x7f"
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f\u241b\ud800-\udfff]")
+_UNFIT_FOR_YAML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u241b\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _ESCAPED = re.compile(f"{SIGN}([0-9a-f]{{1,5}});")
 
 
@@ -57,9 +58,17 @@ def to_bytes(text: str) -> bytes:
     return _UNSAFE.sub(lambda m: f"{SIGN}{ord(m[0]):x};", text).encode()
 
 
+def to_yaml_bytes(text: str) -> bytes:
+    """The same for frontmatter, where YAML refuses or changes some characters more."""
+    return _UNFIT_FOR_YAML.sub(lambda m: f"{SIGN}{ord(m[0]):x};", text).encode()
+
+
 def from_bytes(data: bytes) -> str:
     """The text again."""
-    text = data.decode("utf-8", "replace")
+    return unescape_characters(data.decode("utf-8", "replace"))
+
+
+def unescape_characters(text: str) -> str:
     return _ESCAPED.sub(_character, text) if SIGN in text else text
 
 

@@ -9,12 +9,14 @@ was killed in between lie behind the last one listed and are cut off by the next
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+import msgspec
 import zstandard
 from msgspec import Struct, structs
 
@@ -130,7 +132,10 @@ def load(folder: Path) -> Manifest | None:
         data = (folder / "manifest.json").read_bytes()
     except FileNotFoundError:
         return None
-    manifest = codec.decode(data, Manifest)
+    try:
+        manifest = codec.decode(data, Manifest)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StoreError(f"{folder / 'manifest.json'}: damaged: {error}", "inscribe the session again") from None
     if manifest.version > MANIFEST_VERSION:
         raise Unsupported(f"{folder}: evidence of version {manifest.version}", "written by a newer muniment; update")
     return manifest
@@ -230,10 +235,11 @@ def read(folder: Path, kept: Kept, start: int = 0) -> Iterator[bytes]:
 
 
 def _unpack(decompressor: zstandard.ZstdDecompressor, data: bytes | None, frame: Frame, kept: Kept) -> bytes:
-    try:
-        content = decompressor.decompress(data or b"", max_output_size=frame.length)
-    except zstandard.ZstdError:
-        content = b""
+    content = b""
+    with contextlib.suppress(zstandard.ZstdError):
+        # The size in a frame's own header may be damaged too; it must not decide how much memory is taken.
+        if data and zstandard.frame_content_size(data) == frame.length:
+            content = decompressor.decompress(data)
     if hashlib.sha256(content).hexdigest() != frame.sha256:
         raise StoreError(
             f"the evidence of {kept.name} is damaged at byte {frame.offset}",

@@ -7,6 +7,7 @@ Only the summary is a person's to edit; append and re-inscription keep it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from muniment.store import document, escape
 
 DOCUMENT_VERSION = 1
 _MAX_BYTES = 1 << 16
+_RULE = re.compile(r"\\*---")
+"""A summary that would look like the line under it; it gets one more backslash."""
 
 
 class Head(Struct, frozen=True):
@@ -38,8 +41,10 @@ def render(head: Head, has_messages: bool) -> bytes:
     lines += [f"{name}: {_scalar(value)}" for name, value in head.fields.items()]
     lines.append("muniment:")
     lines += [f"  {name}: {_scalar(value)}" for name, value in head.own.items()]
-    lines += ["---", f"# {_one_line(head.title)}", "", _one_line(head.summary) or "(no summary)", ""]
-    return escape.to_bytes("\n".join(lines) + ("\n---\n\n" if has_messages else ""))
+    summary = escape.escape_text(_one_line(head.summary)) or "(no summary)"
+    summary = f"\\{summary}" if _RULE.fullmatch(summary) else summary
+    lines += ["---", f"# {_one_line(head.title)}", "", summary, ""]
+    return escape.to_yaml_bytes("\n".join(lines) + ("\n---\n\n" if has_messages else ""))
 
 
 def _scalar(value: Any) -> str:
@@ -59,15 +64,16 @@ def split(data: bytes) -> tuple[bytes, bytes]:
 
 def parse(data: bytes) -> Head:
     """The head of a document. Raises Unsupported for one that is not ours or is newer."""
-    text = escape.from_bytes(data[:_MAX_BYTES])
+    text = data[:_MAX_BYTES].decode("utf-8", "replace")
     if not text.startswith("---\n") or "\n---\n" not in text[4:]:
         raise Unsupported("not a muniment document: no frontmatter", "is the file damaged or from another program?")
     front, _, rest = text[4:].partition("\n---\n")
     fields = _load_yaml(front)
     own = codec.mapping(fields.pop("muniment", None))
-    if own.get("version", 0) > DOCUMENT_VERSION:
-        raise Unsupported(f"document version {own['version']}", "written by a newer muniment; update to read it")
-    title, summary = _title_and_summary(rest)
+    version = own.get("version", 0)
+    if type(version) is not int or version > DOCUMENT_VERSION:
+        raise Unsupported(f"document version {version!r}", "written by a newer muniment? update to read it")
+    title, summary = _title_and_summary(escape.unescape_characters(rest))
     return Head(fields, own, title, summary)
 
 
@@ -77,13 +83,24 @@ def _load_yaml(front: str) -> dict[str, Any]:
         events = cast("Iterable[object]", yaml.parse(front, Loader=yaml.CSafeLoader))  # pyright: ignore[reportUnknownMemberType]
         if any(isinstance(event, yaml.AliasEvent) for event in events):
             raise Unsupported("frontmatter with YAML aliases", "is the file from another program?")
-        return codec.mapping(yaml.load(front, Loader=yaml.CSafeLoader))
+        return codec.mapping(_unescaped(yaml.load(front, Loader=yaml.CSafeLoader)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise Unsupported(f"frontmatter cannot be read: {error}".split("\n")[0]) from None
 
 
+def _unescaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape.unescape_characters(value)
+    if isinstance(value, list):
+        return [_unescaped(item) for item in cast("list[Any]", value)]
+    return {_unescaped(k): _unescaped(v) for k, v in codec.mapping(value).items()} if isinstance(value, dict) else value
+
+
 def _title_and_summary(rest: str) -> tuple[str, str]:
-    lines = [line for line in rest.split("\n") if line.strip() and line.strip() != "---"]
-    title = next((line[2:] for line in lines if line.startswith("# ")), "")
-    summary = next((line for line in lines if not line.startswith("# ")), "")
-    return title, "" if summary == "(no summary)" else summary
+    """The first two lines with something in them."""
+    title, summary, *_ = [*(line for line in rest.split("\n") if line.strip()), "", ""]
+    if summary in ("(no summary)", "---"):
+        summary = ""
+    elif _RULE.fullmatch(summary):
+        summary = summary[1:]
+    return title.removeprefix("# "), escape.unescape_text(summary)

@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from muniment import files
+from muniment.errors import StoreError
 from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence
 from muniment.store.evidence import Kept, Manifest
@@ -131,6 +132,17 @@ class _Stream:
     def take(self, length: int) -> memoryview:
         taken, self.current = self.current[:length], self.current[length:]
         return taken
+
+
+def set_damaged_aside(shelf: Shelf) -> bool:
+    """Evidence without a readable manifest (a power cut) is kept under another name, and the source read anew."""
+    try:
+        evidence.load(shelf.evidence)
+    except StoreError:
+        number = len(list(shelf.folder.glob("source-damaged-*"))) + 1
+        shelf.evidence.replace(shelf.folder / f"source-damaged-{number}")
+        return True
+    return False
 
 
 # -- keeping what is replaced

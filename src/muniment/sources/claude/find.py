@@ -48,6 +48,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """Claude's own record types together with its own field names, in any of the first lines."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
     if head.lstrip()[:1] != b"{" or not _TYPES.search(head):
         return False
     return any(_is_record(line) for line in head.split(b"\n")[:50])

@@ -107,6 +107,8 @@ def live(home: Path, native_id: str) -> int | None:
 
 
 def _runs(pid: int) -> bool:
+    if not 0 < pid < 1 << 31:
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -103,7 +103,8 @@ class Reader:
         if line.session_id and line.session_id != self.own_id:
             self._link("parent" if self.facts.sidechain else "copied from", line.session_id, None, ref)
         if origin := mapping(line.forked_from):
-            self._link("fork", str(origin.get("sessionId")), origin.get("messageUuid"), ref)
+            record = origin.get("messageUuid")
+            self._link("fork", str(origin.get("sessionId")), record if isinstance(record, str) else None, ref)
         if line.process_session and line.process_session != line.session_id:
             self._link("continues", line.process_session, None, ref)
 
@@ -152,7 +153,8 @@ class Reader:
         self.round.prompted, self.round.parent = True, ref.parent
         draft = self.round.message("user", at=ref.at, **self._changes(line))
         draft.blocks.extend(self._prompt_part(part, ref) for part in content)
-        if title := prompts.command_line(draft.blocks[-1].text if isinstance(draft.blocks[-1], Text) else ""):
+        words = " ".join(block.text for block in draft.blocks if isinstance(block, Text))
+        if title := prompts.command_line(words):
             draft.blocks.append(quiet("title", Ref(ref.offset, ref.length), {"title": title, "by": "prompt"}))
 
     def _prompt_part(self, part: Any, ref: Ref) -> Block:
@@ -184,7 +186,10 @@ class Reader:
             ref = _plain(ref)
             output: tuple[Any, ...] = (Text(content),)
         else:
-            output = tuple(self._part(p, None) for p in cast("list[Any]", content or []))
+            parts = (
+                cast("list[Any]", content) if isinstance(content, list) else [content] if content is not None else []
+            )
+            output = tuple(self._output_part(p) for p in parts)
         is_error = part.get("is_error")
         self.round.result(
             str(part.get("tool_use_id")),
@@ -193,6 +198,12 @@ class Reader:
             sidechain=agent,
             result=ref,
         )
+
+    def _output_part(self, part: Any) -> Text | Media | Unknown:
+        """What a tool gave back is text, media, or kept as it came."""
+        block = self._part(part, None)
+        known = isinstance(block, (Text, Media, Unknown))
+        return block if known else Unknown(kind=str(_type_of(part)), value=part)
 
     def _sidechain_user(self, line: Line, content: list[Any], ref: Ref) -> None:
         if any(_type_of(part) == "tool_result" for part in content):
@@ -309,8 +320,9 @@ class Reader:
         kind = part.get("type")
         if kind == "text" and isinstance(text := part.get("text"), str):
             return Text(text, where)
-        if kind == "thinking" and isinstance(text := part.get("thinking"), str):
-            return Thinking(text, part.get("signature"), ref=where)
+        signature = part.get("signature")
+        if kind == "thinking" and isinstance(text := part.get("thinking"), str) and isinstance(signature, str | None):
+            return Thinking(text, signature, ref=where)
         if kind == "redacted_thinking" and isinstance(data := part.get("data"), str):
             return Thinking("", data, redacted=True, ref=where)
         if kind in ("image", "document") and (media := self._media(part, where)):
@@ -322,7 +334,9 @@ class Reader:
         source = mapping(part.get("source"))
         if len(part) != 2 or source.get("type") != "base64" or set(source) != {"type", "media_type", "data"}:
             return None
-        made = self.round.add_media(str(source["data"]), str(source["media_type"]), ref)
+        if not isinstance(data := source["data"], str) or not isinstance(media_type := source["media_type"], str):
+            return None
+        made = self.round.add_media(data, media_type, ref)
         return made if isinstance(made, Media) else None
 
     def _event_part(self, kind: str, part: Any, ref: Ref) -> Block:
@@ -355,7 +369,7 @@ def usage_of(usage: dict[str, Any]) -> Usage:
 
     def count(name: str) -> int:
         value = usage.get(name)
-        return value if isinstance(value, int) else 0
+        return value if type(value) is int else 0
 
     return Usage(
         input=count("input_tokens"),

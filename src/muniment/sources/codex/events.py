@@ -72,6 +72,8 @@ def _told(kind: str, payload: dict[str, Any]) -> str:
 def again(event: Event) -> dict[str, Any] | None:
     """The payload that gives a shown event again; None if it is of no kind that is told."""
     kind, detail = event.kind.replace(" ", "_"), codec.mapping(event.detail)
+    if item := codec.mapping(detail.get("item")):
+        return item
     if kind in TOLD:
         return {"type": kind} | detail | {TOLD[kind]: event.text}
     if kind == "thread_rolled_back":

@@ -68,7 +68,7 @@ class RoundReader:
         self.response.interrupt()
         draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
         if line.type == "response_item":
-            draft.blocks += items.parts(line.payload.get("content"), ref, self.round)
+            draft.blocks += items.parts(line.payload.get("content"), ref, self.round) or [quiet("empty message", ref)]
             return
         draft.blocks.append(Text(spoken_text(line) or "", ref))
         urls = [url for url in listing(line.payload, "images") if isinstance(url, str)]
@@ -108,7 +108,7 @@ class RoundReader:
             self.round.add(quiet("ghost snapshot", ref))
         elif kind == "agent_message":
             words = "\n\n".join(prompts.texts_of(payload))
-            self.round.add(Event("agent message", words, events.small(payload), ref))
+            self.round.add(Event("message between agents", words, {"item": payload}, ref))
         else:
             self._answer(ref).blocks.append(Unknown(kind=kind, value=payload, ref=ref))
 

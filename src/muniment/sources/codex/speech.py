@@ -202,7 +202,10 @@ class Speech:
             payload["turn_id"] = self.turn
         elif event.kind == "thread rolled back":
             yield from self.end()
-        yield self.line("inter_agent_communication" if "content" in payload else "event_msg", payload)
+        if "item" in codec.mapping(event.detail):
+            yield self.line("response_item", payload)
+        else:
+            yield self.line("inter_agent_communication" if "content" in payload else "event_msg", payload)
 
 
 def _ends(block: Block) -> bool:

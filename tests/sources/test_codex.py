@@ -1,0 +1,164 @@
+"""What is read from a rollout: one folder per case, with what it holds and what must come out.
+
+`MUNIMENT_GOLDEN=1 pytest tests/sources/test_codex.py` writes the expectations anew; read the diff.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from muniment.model import Event, Facts, Message, Round, Text, Thinking, Tool, Unknown
+from muniment.model.rounds import text_of
+from muniment.sources.base import records
+from muniment.sources.codex import SOURCE
+
+HERE = Path(__file__).parent / "codex"
+CASES = sorted(path.parent.name for path in HERE.glob("*/input.*"))
+FACTS = Facts("01a00000-0000-7000-8000-000000000001", "codex")
+
+
+def read(case: str) -> list[Round]:
+    return list(SOURCE.read(records([next((HERE / case).glob("input.*")).read_bytes()]), FACTS))
+
+
+def prompts(rounds: list[Round]) -> list[str]:
+    return [text_of(round_.prompt) for round_ in rounds if round_.prompt]
+
+
+def facts_of(rounds: list[Round]) -> Facts:
+    facts = FACTS
+    for round_ in rounds:
+        facts = facts.after(round_)
+    return facts
+
+
+def answers(round_: Round) -> list[Message]:
+    return [message for message in round_.messages if message.role == "assistant"]
+
+
+def readable(value: Any) -> Any:
+    """The rounds as a person would compare them: places in the file and bytes of media left out."""
+    if isinstance(value, dict):
+        return {name: readable(inner) for name, inner in value.items() if name not in ("ref", "result", "media")}
+    return [readable(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_rollout_reads_as_expected(case: str) -> None:
+    found = readable(msgspec.to_builtins(read(case), builtin_types=(bytes,)))
+    expected = HERE / case / "expected.json"
+    if os.environ.get("MUNIMENT_GOLDEN"):
+        expected.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    assert found == json.loads(expected.read_text())
+
+
+def test_a_response_is_one_message_whether_its_report_comes_before_or_behind() -> None:
+    late, early = read("legacy")[0], read("early_reports")[0]
+    assert [len([b for b in m.blocks if isinstance(b, Tool)]) for m in answers(late)] == [2, 0]
+    assert [len([b for b in m.blocks if isinstance(b, Tool)]) for m in answers(early)] == [2, 0]
+
+
+def test_repeated_reports_are_counted_once() -> None:
+    assert facts_of(read("legacy")).tokens == 120 + 160 + 230 + 275
+    assert facts_of(read("early_reports")).tokens == 55 + 78 + 94
+    assert facts_of(read("paginated")).tokens == 220
+
+
+def test_cached_tokens_are_counted_apart() -> None:
+    usage = answers(read("paginated")[0])[0].usage
+    assert usage is not None
+    assert (usage.input, usage.cache_read, usage.cache_write, usage.output) == (85, 10, 5, 10)
+
+
+def test_what_a_human_says_in_a_running_turn_steers_it() -> None:
+    rounds = read("legacy")
+    assert prompts(rounds) == ["list the files", "patch it\n"]
+    assert [text_of(m) for m in rounds[1].messages if m.queued] == ["and tell me when you are done"]
+
+
+def test_without_turns_every_prompt_opens_a_round() -> None:
+    assert prompts(read("early_reports")) == ["look", "one", "two"]
+
+
+def test_a_round_begins_with_its_turn() -> None:
+    data = (HERE / "legacy" / "input.jsonl").read_bytes()
+    assert b"task_started" in data[read("legacy")[1].offset :].split(b"\n")[0]
+
+
+@pytest.mark.parametrize("case", ["items_only", "events_only", "imported", "bare", "oldest"])
+def test_words_are_neither_lost_nor_doubled(case: str) -> None:
+    rounds = read(case)
+    assert prompts(rounds) == ["hello", "bye"][: len(rounds)]
+    assert [text_of(m) for m in rounds[-1].messages if text_of(m)][-1] in ("Bye.", "Hi.")
+    spoken = [b.text for r in rounds for b in r.blocks() if isinstance(b, Text)]
+    assert len(spoken) == len(set(spoken))
+
+
+def test_an_answer_that_only_an_event_tells_is_kept() -> None:
+    assert "Still sleeping." in [text_of(m) for m in read("aborted")[0].messages]
+
+
+def test_settings_of_a_turn_hold_from_its_first_message_on() -> None:
+    rounds = read("legacy")
+    assert rounds[0].messages[0].cwd == "/work/app"
+    assert rounds[1].messages[0].cwd == "/work/app/sub"
+    assert [m.model for r in rounds for m in answers(r)] == ["gpt-5.5", "gpt-5.5", "gpt-5.6", "gpt-5.6"]
+    facts = facts_of(rounds)
+    assert (facts.title, facts.branch, facts.client) == ("List files", "main", "0.128.0")
+
+
+def test_arguments_keep_their_very_string() -> None:
+    first = answers(read("legacy")[0])[0]
+    tools = [b for b in first.blocks if isinstance(b, Tool)]
+    assert [tool.input for tool in tools] == [{"cmd": "ls", "yield_time_ms": 1000}, {"cmd": "pwd"}]
+    assert first.raw["calls"] == {"call_2": {"arguments": '{"cmd": "pwd"}'}}
+
+
+def test_reasoning_without_words_is_marked_as_withheld() -> None:
+    thoughts = [b for r in read("legacy") for b in r.blocks() if isinstance(b, Thinking)]
+    assert [(t.text, t.signature, t.redacted) for t in thoughts] == [
+        ("**Looking around**", "sealed", False),
+        ("", "sealed", True),
+    ]
+
+
+def test_only_the_first_head_speaks_for_the_file() -> None:
+    facts = facts_of(read("subagent"))
+    parent = "01a00000-0000-7000-8000-000000000002"
+    assert [(link.kind, link.session) for link in facts.links] == [("fork", parent), ("parent", parent)]
+    assert (facts.cwd, facts.client) == ("/work/app", "0.128.0")
+
+
+def test_a_call_names_the_session_that_it_started() -> None:
+    tools = [b for r in read("subagent") for b in r.blocks() if isinstance(b, Tool)]
+    assert tools[0].sidechain == "01a00000-0000-7000-8000-000000000003"
+
+
+def test_damage_is_reported_at_its_place() -> None:
+    data = (HERE / "damaged" / "input.jsonl").read_bytes()
+    problems = [p for r in read("damaged") for p in r.problems("x")]
+    assert [data[p.offset : p.offset + p.length][:4] for p in problems] == [b'{"ti', b"\0\0\0\0", b"[1,2", b'{"ti']
+
+
+def test_an_unfinished_last_line_is_not_yet_there() -> None:
+    assert not [p for r in read("torn") for p in r.problems("x")]
+
+
+def test_unknown_records_are_kept_and_cannot_speak_for_the_session() -> None:
+    rounds = read("unknown")
+    assert [b.kind for r in rounds for b in r.blocks() if isinstance(b, Unknown)] == ["dream"]
+    kinds = [b.kind for r in rounds for b in r.blocks() if isinstance(b, Event)]
+    assert {"novelty", "telepathy", "event link", "injected"} <= set(kinds)
+    assert facts_of(rounds).links == ()
+
+
+def test_images_become_media_and_what_is_none_stays_as_it_came() -> None:
+    round_ = read("image")[0]
+    assert round_.prompt is not None
+    kinds = [type(block).__name__ for block in round_.prompt.blocks if not isinstance(block, Event)]
+    assert kinds == ["Text", "Text", "Media", "Text", "Unknown", "Unknown"]
+    assert len(round_.media) == 1
