@@ -19,7 +19,13 @@ STRUCTURE = [
     *("\u241b", "\u241b1b;"),
 ]
 
-hostile = st.lists(st.one_of(st.sampled_from(STRUCTURE), st.text(max_size=6)), max_size=12).map("".join)
+
+def joined(pieces: list[str]) -> str:
+    """One string, as JSON would give it: halves of a character that meet become the character."""
+    return "".join(pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+hostile = st.lists(st.one_of(st.sampled_from(STRUCTURE), st.text(max_size=6)), max_size=12).map(joined)
 names = st.one_of(st.sampled_from(["Bash", "msg_01AbC", "mcp__x__y", ""]), hostile)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), hostile)
 values = st.recursive(
