@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from muniment import files, sources
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
-from muniment.store import document, escape, evidence, page, rounds
+from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
 
@@ -203,7 +203,7 @@ def _compare_document(ours: dict[tuple[str, str], bytes], body: bytes, into: Che
     """What the document says, whoever reads it, against what the source says."""
     source = Counter((field, value) for (_, field), value in ours.items() if field in DOCUMENT)
     page = Counter(
-        (field, value) for message in document.parse(escape.from_bytes(body)) for field, value in _said(message, media)
+        (field, value) for message in parse.parse(escape.from_bytes(body)) for field, value in _said(message, media)
     )
     for (field, value), count in source.items():
         tally = into.document.setdefault(field, Tally())

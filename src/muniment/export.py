@@ -13,7 +13,7 @@ from muniment.errors import Conflict, NotFound, Unsupported
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
 from muniment.sources.base import Move, Source
-from muniment.store import document, escape, evidence, page, rounds
+from muniment.store import escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
 
@@ -108,7 +108,7 @@ def from_document(shelf: Shelf) -> Iterator[Round]:
     """The rounds as far as the document tells: a new one begins at every human message."""
     messages: list[Message] = []
     number, prompted = 1, False
-    for message in document.parse(escape.from_bytes(page.load_body(shelf.document))):
+    for message in parse.parse(escape.from_bytes(page.load_body(shelf.document))):
         human = message.role == "user" and not message.queued and not message.sidechain
         if human and prompted:
             yield Round(number, tuple(messages), prompted)

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muniment.model import Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown
-from muniment.store import document, escape
+from muniment.store import document, escape, parse
 
 STRUCTURE = [
     *("\n", "\n\n", "---", "\n---\n\n", "a", " ", "é", "中文", "😀", "\\", "-->", "&lt;", "session_id: x"),
@@ -80,7 +80,7 @@ def written(session: list[Message]) -> bytes:
 @example([Message(role="user", blocks=(Text(""), Thinking(""), Text("\n"), Text("---\n\n### x · user")))])
 def test_a_document_gives_back_every_message_that_was_written(session: list[Message]) -> None:
     body = escape.from_bytes(written(session))
-    assert list(document.parse(body)) == [document.visible(message) for message in session if not message.silent]
+    assert list(parse.parse(body)) == [document.visible(message) for message in session if not message.silent]
 
 
 @settings(max_examples=200, deadline=None)
@@ -111,4 +111,4 @@ def test_a_megabyte_line_survives() -> None:
     message = Message(
         role="user", blocks=(Text("x" * 1_000_000 + "`" * 5), Tool(id="t", name="B", input={"a": "`" * 9}))
     )
-    assert list(document.parse(escape.from_bytes(written([message])))) == [document.visible(message)]
+    assert list(parse.parse(escape.from_bytes(written([message])))) == [document.visible(message)]

@@ -13,7 +13,7 @@ from muniment.model import Facts, Problem, Round, Tool, Unknown, codec
 from muniment.model.rounds import text_of
 from muniment.sources.base import records
 from muniment.sources.claude import SOURCE
-from muniment.store import document, escape
+from muniment.store import document, escape, parse
 from muniment.store import rounds as round_files
 
 from .transcripts import FACTS, SESSION, Transcript, call, fold, output_of, read, say, tools
@@ -32,7 +32,7 @@ def check_kept(rounds: list[Round]) -> None:
     for round_ in rounds:
         assert round_files.decode(round_files.encode(round_)) == round_files.stripped(round_)
         body = escape.from_bytes(document.SEPARATOR.encode().join(document.render(round_.messages, "x")))
-        assert list(document.parse(body)) == [document.visible(m) for m in round_.messages if not m.silent]
+        assert list(parse.parse(body)) == [document.visible(m) for m in round_.messages if not m.silent]
     facts = fold(rounds)
     assert codec.decode(codec.encode(facts), Facts) == facts
 

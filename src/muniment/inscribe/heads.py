@@ -1,0 +1,55 @@
+"""The head of a document, made from the facts; what people wrote into it is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muniment.model import Facts
+from muniment.sources.base import Source
+from muniment.store import head, page
+from muniment.store.layout import Shelf
+
+
+def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Facts) -> head.Head:
+    """The head of a document; a summary that somebody wrote and the first source are kept."""
+    existing = page.load_head(shelf.document)
+    kept = existing.fields if existing else {}
+    name = facts.agent_name or source.family.capitalize()
+    date = (facts.started or "undated")[:10]
+    fields: dict[str, Any] = {
+        "session_id": facts.session_id,
+        "agent_id": agent_id,
+        "role": kept.get("role"),
+        "model": facts.model,
+        "started": facts.started,
+        "ended": facts.ended,
+        "messages": facts.messages,
+        "source": kept.get("source") or path,
+        "engagements": kept.get("engagements") or [],
+    }
+    title = f"{name} · {date}" if not facts.sidechain else f"{name} · subagent {facts.sidechain} · {date}"
+    return head.Head(fields, _own_fields(facts), title, _summary(existing, facts))
+
+
+def _own_fields(facts: Facts) -> dict[str, Any]:
+    own: dict[str, Any] = {"version": head.DOCUMENT_VERSION, "format": facts.source, "title": facts.display_title}
+    optional = {
+        "cwd": facts.first_cwd or facts.cwd,
+        "branch": facts.branch,
+        "native_id": facts.native_id,
+        "sidechain": facts.sidechain,
+        "links": [f"{link.kind} {link.session}" for link in facts.links],
+    }
+    return own | {name: value for name, value in optional.items() if value}
+
+
+def _summary(existing: head.Head | None, facts: Facts) -> str:
+    """What somebody wrote, else a placeholder; the title beside the old one tells which it was."""
+    if existing and existing.summary and existing.summary != _placeholder(str(existing.own.get("title", ""))):
+        return existing.summary
+    return _placeholder(facts.display_title)
+
+
+def _placeholder(title: str) -> str:
+    """A title may begin like markup; the summary must stay a plain line."""
+    return " ".join((title.lstrip("#-> \t") or "(no prompt)").split())[:200]

@@ -1,0 +1,88 @@
+"""Keeping the files of a session as evidence: what is new is added, what was rewritten stays beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import structs
+
+from muniment import files
+from muniment.sources.base import Found, SourceFile
+from muniment.store import evidence, versions
+from muniment.store.evidence import Appender, Kept, Manifest
+
+
+class Keeper:
+    """The evidence of one session while it is being added to."""
+
+    def __init__(self, folder: Path, found: Found) -> None:
+        self.folder = folder
+        self.found = found
+        self.known = evidence.load(folder)
+        self.manifest = self.known or Manifest(found.source, found.session_id, found.root, found.home, found.native_id)
+        self.bytes_read = 0
+        self.changed = False
+
+    def save(self) -> None:
+        """From here on what was added counts."""
+        if self.manifest != self.known:
+            files.make_folder(self.folder)
+            evidence.save(self.folder, self.manifest)
+
+    def kept_of(self, file: SourceFile) -> Kept | None:
+        """What is kept of a file: under its path if it was met there, else under its name."""
+        here = (kept for kept in self.manifest.files if kept.path == file.path and kept.role != "old")
+        return next(here, None) or self.manifest.get(file.name) or (self.manifest.main if file.role == "main" else None)
+
+    def side_file(self, file: SourceFile) -> None:
+        """A file that is kept and not read: as it is now, and as it was before if it was rewritten."""
+        kept = self.kept_of(file)
+        if kept and kept.size == file.size and kept.mtime_ns == file.mtime_ns and file.text is None:
+            return
+        content = file.text if file.text is not None else b"".join(files.chunks(Path(file.path), 0, file.size))
+        before = b"".join(evidence.read(self.folder, kept)) if kept else b""
+        if kept and before.startswith(content):
+            self.seen(kept, file)
+        elif kept and not content.startswith(before):
+            self.rewritten(kept, file, [content])
+        else:
+            self.put(self._keep(file, kept, [content[len(before) :]]), file)
+
+    def rewritten(self, kept: Kept, file: SourceFile, pieces: Iterable[bytes]) -> None:
+        """Other content under the same name: of the same file, or of one below another folder."""
+        if kept.path == file.path:
+            self.set_old(kept)
+            self.put(self._keep(file, None, pieces), file)
+        else:
+            name = f"{file.name}@{hashlib.sha256(file.path.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+            own = Kept(name, "side", file.path, root=self.found.root, place=file.name)
+            self.put(self._keep(file, own, pieces), file)
+
+    def set_old(self, kept: Kept) -> None:
+        """The file was rewritten: what it held stays under another name."""
+        self.manifest = versions.keep_old_file(self.folder, self.manifest, kept)
+
+    def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
+        appender = Appender(self.folder, kept or Kept(file.name, file.role, file.path, id=file.id))
+        for piece in appender.through(pieces):
+            self.bytes_read += len(piece)
+        return structs.replace(appender.close(), mtime_ns=file.mtime_ns)
+
+    def put(self, made: Kept, file: SourceFile) -> None:
+        """A file as it now stands; the path that it was first found at keeps what it had."""
+        self.changed = True
+        before = self.manifest.get(made.name)
+        self.manifest = self.manifest.put(made)
+        if before and before.path != file.path and self.manifest.size_at(before, before.path) == before.size:
+            root, place = before.root or self.manifest.root, before.place or before.name
+            self.manifest = self.manifest.seen_at(made, before.path, root, place, self.manifest.home, before.size)
+        self.seen(made, file)
+
+    def seen(self, kept: Kept, file: SourceFile) -> None:
+        """The file at this path holds the beginning of what is kept."""
+        if file.role != "history":
+            size = min(file.size, kept.size)
+            place = (file.path, self.found.root, file.name, self.found.home, size)
+            self.manifest = self.manifest.seen_at(kept, *place)

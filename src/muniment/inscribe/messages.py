@@ -1,0 +1,107 @@
+"""What goes into an inscription and what it says while it works: plain values that cross process borders."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from muniment.model import Facts, Problem
+from muniment.sources.base import Found
+from muniment.store import rows
+from muniment.store.index import SessionRow
+
+
+class Progress(Struct, frozen=True, omit_defaults=True):
+    """How far a transcript is read, and what an append needs to go on from there."""
+
+    size: int
+    """Bytes of the evidence that were read."""
+    open_offset: int
+    """Where the open round begins."""
+    body_bytes: int
+    """Size of the document's body before the open round."""
+    whole_body_bytes: int
+    """Size of the whole body: another size on disk means that somebody edited it."""
+    indexed: int
+    """End of the last whole record."""
+    before: Facts
+    """The facts before the open round."""
+    facts: Facts
+    """The facts with it."""
+
+
+class Task(Struct, frozen=True):
+    """One session to be inscribed."""
+
+    found: Found
+    agent_id: str
+    signature: str
+    progress: dict[str, dict[str, bytes]]
+    """By version ("" is the current one), then by file name: encoded `Progress`."""
+    rebuild: str | None = None
+    """Derive this version anew from its evidence, instead of looking at the source."""
+
+
+class Outcome(Struct, frozen=True):
+    """What inscribing one session came to."""
+
+    session_id: str
+    path: str
+    what: str
+    """new, appended, unchanged, version, shrunk, rebuilt or failed."""
+    rounds: int = 0
+    messages: int = 0
+    bytes_read: int = 0
+    problems: tuple[Problem, ...] = ()
+    note: str = ""
+
+
+class Begin(Struct, frozen=True):
+    """Rows of one transcript follow, from this round and byte on."""
+
+    session_id: str
+    agent_id: str
+    source: str
+    sidechain: str | None
+    round: int
+    offset: int
+    indexed: bool = True
+    """Older versions are kept, not indexed."""
+
+
+class Rows(Struct, frozen=True):
+    """Some rows of the transcript begun last."""
+
+    rounds: tuple[rows.RoundRow, ...] = ()
+    texts: tuple[rows.TextRow, ...] = ()
+    usage: tuple[rows.UsageRow, ...] = ()
+    branches: tuple[tuple[int, int], ...] = ()
+
+
+class Done(Struct, frozen=True):
+    """A session is in the store; the index may say so."""
+
+    row: SessionRow
+    version: str
+    source_path: str
+    signature: str
+    progress: tuple[tuple[str, bytes], ...]
+    moved: tuple[str, str, Facts] | None
+    """A former current version that is now kept as an older one: hash, path, facts."""
+    outcome: Outcome
+
+
+Sink = Callable[[Begin | Rows | Done], None]
+
+
+def signature(found: Found) -> str:
+    """Changes whenever any file of the session may have changed."""
+    seen = [(f.name, f.size, f.mtime_ns, f.inode) for f in found.files]
+    return hashlib.sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def key_path(found: Found) -> str:
+    """The path that stands for a session on this machine."""
+    return (found.main or found.files[0]).path

@@ -1,0 +1,205 @@
+"""One session on its way into the store: which version it is, then file by file, then what the index may say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import structs
+
+from muniment import files, sources
+from muniment.inscribe.keeper import Keeper
+from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, key_path
+from muniment.inscribe.transcript import TranscriptWriter
+from muniment.model import Facts, Problem, codec
+from muniment.sources.base import Found, SourceFile
+from muniment.store import edits, evidence, page, versions
+from muniment.store.evidence import Kept
+from muniment.store.index import SessionRow
+from muniment.store.layout import Layout, Shelf
+from muniment.store.versions import Choice
+
+
+class Inscription:
+    """One session on its way into the store."""
+
+    def __init__(self, layout: Layout, task: Task, sink: Sink) -> None:
+        self.task = task
+        self.found = task.found
+        self.source = sources.named(task.found.source)
+        self.sink = sink
+        self.current = layout.shelf(task.agent_id, task.found.session_id)
+        self.tags = edits.engagements(layout, task.found.session_id)
+        self.problems: list[Problem] = []
+        self.progress: dict[str, Progress] = {}
+        """Of every transcript of the version that is worked on, by the name of its evidence."""
+        self.moved: tuple[str, str, Facts] | None = None
+        self.summary: str | None = None
+
+    def run(self) -> Outcome:
+        """What the source says now, into the store."""
+        if versions.set_damaged_aside(self.current):
+            self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
+        choice = versions.choose(self.current, self.found, self.source)
+        if choice.set_aside:
+            self._set_aside()
+        self._take_up(choice.version)
+        known = {} if self.moved else self.task.progress.get(choice.version, {})
+        self.progress = {name: codec.decode(state, Progress) for name, state in known.items()}
+        for file in self.found.files:
+            if file.role == "main" and choice.skip_main:
+                self._contained(file)
+            elif file.role in ("main", "sidechain"):
+                self._transcript(file)
+            else:
+                self.keeper.side_file(file)
+        self.keeper.save()
+        return self._done(self._what(choice), choice.note)
+
+    def rebuild(self, version: str) -> Outcome:
+        """Everything derived, anew from the evidence alone; the source is not looked at."""
+        self._take_up(version)
+        for kept in self.keeper.manifest.files:
+            if kept.role in ("main", "sidechain"):
+                self._write(kept, _as_kept(kept), None)
+        return self._done("rebuilt", "")
+
+    def _take_up(self, version: str) -> None:
+        self.version = version
+        self.shelf = self.current.version(version) if version else self.current
+        files.make_folder(self.shelf.folder)
+        self.keeper = Keeper(self.shelf.evidence, self.found)
+
+    def _set_aside(self) -> None:
+        """The source was rewritten: what was current becomes an older version, then the new content is read."""
+        manifest = evidence.load(self.current.evidence)
+        main = manifest.main if manifest else None
+        assert main, "a rewritten transcript is known"
+        hash8 = main.digest[:8]
+        state = self.task.progress.get("", {}).get(main.name)
+        old = codec.decode(state, Progress).facts if state else Facts(self.found.session_id, self.found.source)
+        versions.move(self.current, self.current.version(hash8))
+        self.moved = (hash8, main.path, old)
+
+    # -- transcripts
+
+    def _contained(self, file: SourceFile) -> None:
+        """A transcript that brings nothing new; its kept content may still have to be read after a killed run."""
+        kept = self.keeper.manifest.main
+        assert kept, "only a known transcript contains another"
+        self.keeper.seen(kept, file)
+        if kept.name not in self.progress:
+            self._write(kept, _as_kept(kept), None)
+
+    def _transcript(self, file: SourceFile) -> None:
+        kept = self.keeper.kept_of(file)
+        if kept and versions.rewritten(self.shelf.evidence, kept, file, self.source):
+            if kept.path != file.path:
+                self.keeper.rewritten(kept, file, files.chunks(Path(file.path), 0, file.size))
+                return
+            self.keeper.set_old(kept)
+            kept = None
+        progress = self.progress.get(kept.name) if kept else None
+        if progress and kept and (progress.size > kept.size or self._edited(self._shelf_of(file), progress)):
+            progress = None
+        if progress and kept and progress.size == kept.size >= file.size:
+            self.keeper.seen(kept, file)
+            return
+        made = self._write(kept or Kept(file.name, file.role, file.path, id=file.id), file, progress)
+        self.keeper.put(made, file)
+
+    def _write(self, kept: Kept, file: SourceFile, progress: Progress | None) -> Kept:
+        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept)
+        made = writer.run(self.source, self.sink, progress, self.tags)
+        self.progress[made.name] = writer.progress
+        if file.role == "main":
+            self.summary = writer.summary
+        self.problems += writer.problems
+        self.keeper.bytes_read += writer.bytes_read
+        return made
+
+    def _shelf_of(self, file: SourceFile) -> Shelf:
+        return self.shelf.sidechain(file.id) if file.role == "sidechain" and file.id else self.shelf
+
+    def _edited(self, shelf: Shelf, progress: Progress) -> bool:
+        """Somebody changed the messages of a document: it is kept aside and written anew from the evidence."""
+        size = page.body_bytes(shelf.document)
+        if size == progress.whole_body_bytes:
+            return False
+        if size >= 0:
+            kept_at = versions.keep_edited(shelf)
+            note = f"the document was edited; the edited one is kept as {kept_at.name}"
+            self.problems.append(Problem(str(shelf.document), 0, note))
+        return True
+
+    # -- the end
+
+    def _what(self, choice: Choice) -> str:
+        if self.version or self.moved:
+            return "version" if self.keeper.changed else "unchanged"
+        if self.keeper.known is None:
+            return "new"
+        if self.keeper.changed:
+            return "appended"
+        return "shrunk" if choice.note else "unchanged"
+
+    def _done(self, what: str, note: str) -> Outcome:
+        """Tell the index, and whoever asked."""
+        row = self._row()
+        outcome = Outcome(
+            session_id=self.found.session_id,
+            path=key_path(self.found),
+            what=what,
+            rounds=row.facts.rounds,
+            messages=row.facts.messages,
+            bytes_read=self.keeper.bytes_read,
+            problems=tuple(self.problems),
+            note=note,
+        )
+        progress = tuple((name, codec.encode(state)) for name, state in self.progress.items())
+        path, signature = key_path(self.found), self.task.signature
+        self.sink(Done(row, self.version, path, signature, progress, self.moved, outcome))
+        return outcome
+
+    def _row(self) -> SessionRow:
+        facts = [state.facts for state in self.progress.values()]
+        sidechains = {f.sidechain: f for f in facts if f.sidechain}
+        main = next((f for f in facts if not f.sidechain), None)
+        manifest = self.keeper.manifest
+        return SessionRow(
+            session_id=self.found.session_id,
+            agent_id=self.task.agent_id,
+            facts=main or _without_transcript(self.found, sidechains.values()),
+            summary=self._summary(),
+            sidechains=sidechains,
+            source_bytes=sum(kept.size for kept in manifest.files),
+            path=(manifest.main or manifest.files[0]).path,
+        )
+
+    def _summary(self) -> str:
+        """The one-line summary as it stands in the document."""
+        if self.summary is not None:
+            return self.summary
+        top = page.load_head(self.shelf.document)
+        return top.summary if top else ""
+
+
+def _as_kept(kept: Kept) -> SourceFile:
+    """A file as the evidence has it: nothing is added to it."""
+    return SourceFile(kept.path, kept.name, kept.role, kept.size, kept.mtime_ns, id=kept.id)
+
+
+def _without_transcript(found: Found, sidechains: Iterable[Facts]) -> Facts:
+    """A session of which only the subagents are left."""
+    facts = Facts(found.session_id, found.source, native_id=found.native_id)
+    sides = list(sidechains)
+    starts = [f.started for f in sides if f.started]
+    ends = [f.ended for f in sides if f.ended]
+    return structs.replace(
+        facts,
+        started=min(starts, default=None),
+        ended=max(ends, default=None),
+        title="(only subagents are left)",
+        title_by="prompt",
+        cwd=next((f.cwd for f in sides if f.cwd), None),
+    )

@@ -1,0 +1,182 @@
+"""One transcript into every form: evidence, rounds, document and rows, from the open round on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from muniment import files
+from muniment.inscribe.heads import make_head
+from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
+from muniment.model import Facts, Problem, Round, codec
+from muniment.sources.base import Record, Source, SourceFile, records
+from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
+from muniment.store.evidence import Appender, Kept
+from muniment.store.layout import Shelf
+
+ROWS_BYTES = 4 << 20
+"""Searchable text collected before it is handed on."""
+
+
+class TranscriptWriter:
+    """One transcript: evidence, rounds, document and rows, from the open round on."""
+
+    def __init__(
+        self, task: Task, version: str, evidence_folder: Path, shelf: Shelf, file: SourceFile, kept: Kept
+    ) -> None:
+        self.task = task
+        self.indexed = not version
+        """Older versions are kept, not indexed."""
+        self.evidence = evidence_folder
+        self.shelf = shelf
+        self.file = file
+        self.kept = kept
+        self.side = file.id if file.role == "sidechain" else None
+        self.problems: list[Problem] = []
+        self.bytes_read = 0
+        self.torn: Record | None = None
+        self.end_of_records = 0
+        self.round_rows: list[rows.RoundRow] = []
+        self.sent_rounds = 0
+        self.texts: list[rows.TextRow] = []
+        self.usage: list[rows.UsageRow] = []
+        self.branches: list[tuple[int, int]] = []
+        self.waiting_bytes = 0
+
+    def run(self, source: Source, sink: Sink, progress: Progress | None, tags: Mapping[int, str]) -> Kept:
+        """Write everything; the evidence as it now stands."""
+        self.sink, self.tags = sink, tags
+        self._begin(progress)
+        appender = Appender(self.evidence, self.kept)
+        known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
+        pieces = source.open(self.file.name, chain(known, appender.through(self._added())))
+        for round_ in source.read(self._watch(records(pieces, self.start)), self.facts):
+            self._round(round_)
+        kept = structs.replace(appender.close(), mtime_ns=self.file.mtime_ns)
+        self._end(source, kept)
+        return kept
+
+    def _begin(self, progress: Progress | None) -> None:
+        """Take up where the last run left off: at the start of the open round."""
+        self.start = progress.open_offset if progress else 0
+        self.since = progress.indexed if progress else 0
+        self.facts = progress.before if progress else self._no_facts()
+        self.page = page.Page(self.shelf, progress.body_bytes if progress else 0)
+        self.first = self.facts.rounds + 1
+        self.previous: Round | None = rounds.load(self.shelf, self.first - 1) if self.first > 1 else None
+        files.make_folder(self.shelf.rounds)
+        found = self.task.found
+        place = (self.side, self.first, self.since, self.indexed)
+        self.sink(Begin(found.session_id, self.task.agent_id, found.source, *place))
+
+    def _no_facts(self) -> Facts:
+        found = self.task.found
+        return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=self.side)
+
+    def _added(self) -> Iterator[bytes]:
+        """The bytes that were added to the source since the evidence was last written."""
+        for piece in files.chunks(Path(self.file.path), self.kept.size, self.file.size):
+            self.bytes_read += len(piece)
+            yield piece
+
+    def _watch(self, lines: Iterable[Record]) -> Iterator[Record]:
+        for record in lines:
+            self.end_of_records = record.offset + record.length + 1
+            if record.torn:
+                self.torn = record
+            yield record
+
+    def _round(self, round_: Round) -> None:
+        """One round into every form."""
+        self.opened = (round_.offset if round_.number > 1 else 0, self.facts, self.page.body_bytes)
+        for name, content in round_.media.items():
+            path = self.shelf.media / name
+            if not path.exists():
+                files.make_folder(self.shelf.media)
+                files.write_atomic(path, [content])
+        path = self.shelf.round_file(round_.number)
+        data = rounds.encode(round_)
+        if round_.number > self.first or not path.exists() or path.read_bytes() != data:
+            files.write_atomic(path, [data])
+        self.page.add(round_.messages)
+        self.problems += round_.problems(self.file.path)
+        self._rows(round_)
+        self.facts = self.facts.after(round_)
+        self.previous = round_
+
+    def _rows(self, round_: Round) -> None:
+        """Rows wait until there are enough of them to be worth sending."""
+        if not self.indexed:
+            return
+        if self.side is None:
+            relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
+            tag = self.tags.get(round_.number)
+            self.round_rows.append(rows.round_row(round_, self.facts.session_id, relative, tag))
+            self.branches += self._branch(round_)
+        self.usage += rows.usage_rows(round_, self.side)
+        for row in rows.text_rows(round_, self.side, self.since):
+            self.texts.append(row)
+            self.waiting_bytes += len(row.body)
+            if self.waiting_bytes > ROWS_BYTES:
+                self._flush()
+
+    def _flush(self) -> None:
+        sent = self.round_rows[self.sent_rounds :]
+        self.sink(Rows(tuple(sent), tuple(self.texts), tuple(self.usage), tuple(self.branches)))
+        self.sent_rounds = len(self.round_rows)
+        self.texts, self.usage, self.branches, self.waiting_bytes = [], [], [], 0
+
+    def _branch(self, round_: Round) -> tuple[tuple[int, int], ...]:
+        """Where a round continues another than the one before it: a rewind."""
+        if not round_.parent or not self.previous or round_.number == 1:
+            return ()
+        if any(_holds(block, round_.parent) for block in self.previous.blocks()):
+            return ()
+        follows = versions.round_with(self.shelf, round_.parent, round_.number - 1)
+        return () if follows is None else ((round_.number, follows),)
+
+    def _end(self, source: Source, kept: Kept) -> None:
+        self._flush()
+        offset, before, body_before = self.opened
+        top = make_head(source, self.task.agent_id, self.shelf, self.file.path, self.facts)
+        self.page.finish(top)
+        self.summary = top.summary
+        versions.remove_stale_rounds(self.shelf, self.facts.rounds)
+        if self.side is None and self.indexed:
+            every = session_db.write(self.shelf, self.first, self.round_rows)
+            listings.write_session_listing(self.shelf, top.title, every)
+        self.progress = Progress(
+            size=kept.size,
+            open_offset=offset,
+            body_bytes=body_before,
+            whole_body_bytes=self.page.body_bytes,
+            indexed=self._read_until(),
+            before=before,
+            facts=self.facts,
+        )
+
+    def _read_until(self) -> int:
+        """The end of what was read as whole records; an unfinished last line is reported and read later."""
+        if self.torn is None or self._is_whole(self.torn):
+            return self.end_of_records
+        what = f"the last line is unfinished ({self.torn.length} bytes)"
+        self.problems.append(Problem(self.file.path, self.torn.offset, what, self.torn.length))
+        return self.torn.offset
+
+    def _is_whole(self, last: Record) -> bool:
+        """A last line without a newline counts if it is JSON, or if a block was made of it all the same."""
+        try:
+            codec.loads(last.raw)
+        except ValueError:
+            blocks = self.previous.blocks() if self.previous else ()
+            return any(block.ref.offset + block.ref.length >= last.offset for block in blocks)
+        return True
+
+
+def _holds(block: Any, record_id: str) -> bool:
+    result = getattr(block, "result", None)
+    return block.ref.id == record_id or (result is not None and result.id == record_id)
