@@ -33,18 +33,23 @@ class Archive:
     def __init__(self, root: str | Path | None = None, env: Mapping[str, str] = os.environ) -> None:
         os.umask(0o077)
         self.env = env
+        self.unreadable: list[Path] = []
+        """Files that the latest search met and could not read."""
         self.layout = Layout(config.store_root(str(root) if root else None, env))
 
     # -- in
 
     def find(self, paths: Sequence[Path] = ()) -> list[Found]:
         """The sessions below these paths; without any, in every place the agents of this machine use."""
+        self.unreadable.clear()
         if not paths:
             return list(sources.find_everywhere(self.env))
-        return [found for path in paths for found in sources.find_in(path, self.env)]
+        return [found for path in paths for found in sources.find_in(path, self.env, self.unreadable)]
 
     def plan(self, found: Iterable[Found]) -> batch.Plan:
-        """What of it is new or has changed."""
+        """What of it is new or has changed. A lost index is built anew first: sessions without a source need it."""
+        if not index.exists(self.layout) and self.layout.holds_sessions():
+            reindex.reindex(self.layout, lambda _: None)
         return batch.plan(self.layout, found)
 
     def run(
@@ -64,6 +69,7 @@ class Archive:
     def sessions(self) -> list[Listed]:
         """Every session of the archive, the latest first."""
         if not index.exists(self.layout):
+            index.require(self.layout)
             return []
         with Index(self.layout) as known:
             return list(known.sessions())

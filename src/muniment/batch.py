@@ -34,6 +34,8 @@ WORKERS = 2
 SMALL_BYTES = 8 << 20
 """Less than this is inscribed without workers: starting them would cost more."""
 COMMIT_BYTES = 256 << 20
+HELD_BYTES = 16 << 20
+"""Words of one session that may wait in memory for its end."""
 
 Report = Callable[[Outcome], None]
 
@@ -121,6 +123,9 @@ class _Writer:
         self.layout = layout
         self.target = target
         self.report = report
+        self.held: dict[int, list[Begin | Rows]] = {}
+        """What the workers said about sessions that are not done: a session that fails leaves no trace."""
+        self.held_bytes: dict[int, int] = {}
         self.begun: dict[int, tuple[int, Begin]] = {}
         self.uncommitted = 0
 
@@ -139,16 +144,41 @@ class _Writer:
 
     def take(self, worker: int, message: Any) -> None:
         match message:
-            case Begin():
-                self._begin(worker, message)
-            case Rows():
-                self._rows(worker, message)
+            case Begin() | Rows():
+                self._hold(worker, message)
             case Done():
+                self._release(worker)
                 self._done(message)
             case Outcome():
+                if message.what == "failed":
+                    self._drop(worker, message.session_id)
                 self.report(message)
             case _:
                 raise AssertionError(f"unexpected message {message!r}")
+
+    def _hold(self, worker: int, message: Begin | Rows) -> None:
+        """Rows wait for the end of their session; those of a very large one cannot."""
+        self.held.setdefault(worker, []).append(message)
+        size = sum(len(row.body) for row in message.texts) if isinstance(message, Rows) else 0
+        self.held_bytes[worker] = self.held_bytes.get(worker, 0) + size
+        if self.held_bytes[worker] > HELD_BYTES:
+            self._release(worker)
+
+    def _release(self, worker: int) -> None:
+        for message in self.held.pop(worker, []):
+            if isinstance(message, Begin):
+                self._begin(worker, message)
+            else:
+                self._rows(worker, message)
+        self.held_bytes[worker] = 0
+
+    def _drop(self, worker: int, session_id: str) -> None:
+        """Of a session that failed after some of its rows had to be let in, everything is read again next time."""
+        self.held.pop(worker, None)
+        self.held_bytes[worker] = 0
+        _, begun = self.begun.pop(worker, (0, None))
+        if begun and begun.session_id == session_id:
+            self.target.distrust(session_id)
 
     def _begin(self, worker: int, message: Begin) -> None:
         key = self.target.session_key(message.session_id, message.agent_id, message.source)
@@ -172,6 +202,7 @@ class _Writer:
             self.target.put_version(key, message.version, message.source_path, row.facts)
         else:
             self.target.put_session(key, row)
+        self.begun = {w: (k, b) for w, (k, b) in self.begun.items() if b.session_id != row.session_id}
         self.target.put_state(message.source_path, row.session_id, message.version, message.signature, message.progress)
         self.uncommitted += row.source_bytes
         if self.uncommitted > COMMIT_BYTES:
@@ -216,7 +247,8 @@ def _workers(layout: Layout, todo: Plan) -> Generator[list[_Worker]]:
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         for number in range(min(WORKERS, os.cpu_count() or 1, len(todo.tasks))):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(layout, theirs), daemon=True)
+            inherited = [ours, *(worker.connection for worker in pool)] if sys.platform == "linux" else []
+            process = context.Process(target=_serve, args=(layout, theirs, inherited), daemon=True)
             process.start()
             theirs.close()
             pool.append(_Worker(number, ours, process))
@@ -248,12 +280,16 @@ def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
     """The same conversation without a second process; the rows of the session wait in memory."""
     said: list[Any] = []
     outcome = _inscribe(layout, task, said.append)
-    for message in [*said, outcome]:
+    for message in [*said, outcome] if outcome.what != "failed" else [outcome]:
         yield 0, message
 
 
-def _serve(layout: Layout, connection: Connection) -> None:
-    """A worker: inscribe what is sent until the other side hangs up."""
+def _serve(layout: Layout, connection: Connection, inherited: list[Connection]) -> None:
+    """A worker: inscribe what is sent until the other side hangs up.
+
+    A forked process has copies of the other side's ends; while they are open nobody seems to hang up."""
+    for other in inherited:
+        other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):

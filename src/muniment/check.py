@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from muniment import files, sources
+from muniment.errors import StoreError
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
 from muniment.store import document, escape, evidence, page, parse, rounds
@@ -77,9 +78,20 @@ def check_found(found: Found) -> Iterator[Checked]:
 
 def check_stored(shelf: Shelf) -> Iterator[Checked]:
     """Check a stored session: its evidence is read again and compared with the rounds and documents beside it."""
+    try:
+        yield from _check_stored(shelf)
+    except StoreError as error:
+        problem = Problem(str(shelf.evidence), 0, error.message)
+        yield Checked(str(shelf.evidence), shelf.folder.name, problems=[problem], note="damaged")
+
+
+def _check_stored(shelf: Shelf) -> Iterator[Checked]:
     manifest = evidence.load(shelf.evidence)
-    if manifest is None:
-        return
+    if manifest is None or not manifest.files:
+        raise StoreError("there is no evidence", "restore it from a backup, or inscribe the session again")
+    for kept in manifest.files:
+        for _ in evidence.read(shelf.evidence, kept):
+            pass  # reading compares every frame with its hash
     source = sources.named(manifest.source)
     found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, (), manifest.native_id)
     for kept in manifest.files:

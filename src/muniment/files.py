@@ -1,7 +1,7 @@
 """Durable file work: private modes, atomic replacement, one sync per batch, walking without following links.
 
-Every file of the store is written beside its target and renamed over it, so a reader sees the old file or the
-new one and a killed writer leaves only a temporary file that the next writer of that name replaces.
+Every file of the store is written without a name, or beside its target, and then put in its place, so a reader sees
+the old file or the new one, and what a killed writer may leave is replaced by the next writer of that name.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def make_folder(path: Path) -> None:
 
 
 def temporary_beside(path: Path) -> Path:
-    """The name under which a new version of `path` grows; one per process, so two writers never mix."""
-    return path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
+    """The name under which a new version of `path` grows. Always the same: a left-over is replaced, not piled up."""
+    return path.with_name(f".{path.name}{_TEMPORARY}")
 
 
 def write_atomic(path: Path, pieces: Iterable[bytes]) -> None:
@@ -123,6 +123,8 @@ def open_regular(path: Path):
 
 def chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """The bytes of a file from `start` to `end`, in pieces; stops at `end` even while the file grows."""
+    if end is not None and start >= end:
+        return
     with open_regular(path) as file:
         file.seek(start)
         left = (end - start) if end is not None else sys.maxsize
@@ -143,6 +145,13 @@ def sync(folder: Path) -> None:
             raise StoreError(f"{folder}: the disk refused to sync", "is it full or failing?")
     finally:
         os.close(descriptor)
+
+
+def remove_temporaries(root: Path) -> None:
+    """What killed writers left below a folder that nobody writes to now."""
+    for entry in walk(root):
+        if entry.name.startswith(".") and entry.name.endswith(_TEMPORARY):
+            os.unlink(entry.path)
 
 
 def walk(root: Path) -> Iterator[os.DirEntry[str]]:

@@ -21,6 +21,7 @@ from muniment.store.layout import Layout, Shelf, is_session_id
 def reindex(layout: Layout, report: Report) -> int:
     """Rebuild the whole archive; gives the number of sessions."""
     with index.lock(layout, lambda: None):
+        files.remove_temporaries(layout.sessions)
         tasks = list(_tasks(layout))
         fresh = files.temporary_beside(layout.database)
         _remove(fresh)

@@ -196,13 +196,14 @@ def _write(path: Path, pieces: Iterable[bytes]) -> int:
 
 def _append_lines(path: Path, lines: bytes) -> int:
     """Lines that are not there yet, added at the end; the rest of a shared file is not ours to touch."""
-    there = path.read_bytes() if path.exists() else b""
+    there = b"".join(files.chunks(path)) if path.exists() or path.is_symlink() else b""
     known = set(there.split(b"\n"))
     missing = [line for line in lines.split(b"\n") if line and line not in known]
     if not missing:
         return 0
     files.make_folder(path.parent)
     start = b"\n" if there and not there.endswith(b"\n") else b""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, files.FILE_MODE)
     with os.fdopen(descriptor, "wb") as out:
         return out.write(start + b"\n".join(missing) + b"\n")

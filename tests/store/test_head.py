@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_document import hostile
 
-from muniment.errors import Unsupported
+from muniment.errors import StoreError, Unsupported
 from muniment.store import head
 from muniment.store.head import Head
 
@@ -72,7 +72,7 @@ def test_a_document_without_messages_is_all_head() -> None:
     ids=["alias", "laughs", "object"],
 )
 def test_an_alias_or_an_object_in_the_frontmatter_is_refused(front: str) -> None:
-    with pytest.raises(Unsupported):
+    with pytest.raises(StoreError):
         head.parse(document(front))
 
 
@@ -95,7 +95,7 @@ def test_a_version_that_is_no_number_raises_nothing_but_unsupported(version: str
     ids=["empty", "notes", "open", "unclosed", "broken", "tab", "deep"],
 )
 def test_what_is_no_document_of_ours_is_refused(data: bytes) -> None:
-    with pytest.raises(Unsupported):
+    with pytest.raises(StoreError):
         head.parse(data)
 
 

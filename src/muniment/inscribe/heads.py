@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from muniment.errors import StoreError
 from muniment.model import Facts
 from muniment.sources.base import Source
-from muniment.store import head, page
+from muniment.store import head, page, versions
 from muniment.store.layout import Shelf
 
 
 def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Facts) -> head.Head:
     """The head of a document; a summary that somebody wrote and the first source are kept."""
-    existing = page.load_head(shelf.document)
+    existing = _existing(shelf)
     kept = existing.fields if existing else {}
     name = facts.agent_name or source.family.capitalize()
     date = (facts.started or "undated")[:10]
@@ -29,6 +30,16 @@ def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Fac
     }
     title = f"{name} · {date}" if not facts.sidechain else f"{name} · subagent {facts.sidechain} · {date}"
     return head.Head(fields, _own_fields(facts), title, _summary(existing, facts))
+
+
+def _existing(shelf: Shelf) -> head.Head | None:
+    """The head that is there; a damaged one is kept aside and tells nothing."""
+    try:
+        return page.load_head(shelf.document)
+    except StoreError:
+        if shelf.document.stat().st_size:
+            versions.keep_edited(shelf)
+        return None
 
 
 def _own_fields(facts: Facts) -> dict[str, Any]:

@@ -122,11 +122,12 @@ class Inscription:
         return self.shelf.sidechain(file.id) if file.role == "sidechain" and file.id else self.shelf
 
     def _edited(self, shelf: Shelf, progress: Progress) -> bool:
-        """Somebody changed the messages of a document: it is kept aside and written anew from the evidence."""
-        size = page.body_bytes(shelf.document)
-        if size == progress.whole_body_bytes:
+        """A document that is not what the index knows is written anew from the evidence.
+
+        One that somebody edited is kept aside; one that is whole was left by a killed run."""
+        if page.body_bytes(shelf.document) == progress.whole_body_bytes and not page.is_edited(shelf.document):
             return False
-        if size >= 0:
+        if page.is_edited(shelf.document) and shelf.document.stat().st_size:
             kept_at = versions.keep_edited(shelf)
             note = f"the document was edited; the edited one is kept as {kept_at.name}"
             self.problems.append(Problem(str(shelf.document), 0, note))

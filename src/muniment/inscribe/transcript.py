@@ -113,9 +113,7 @@ class TranscriptWriter:
         if not self.indexed:
             return
         if self.side is None:
-            relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
-            tag = self.tags.get(round_.number)
-            self.round_rows.append(rows.round_row(round_, self.facts.session_id, relative, tag))
+            self.round_rows.append(self._row(round_))
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
         for row in rows.text_rows(round_, self.side, self.since):
@@ -147,7 +145,7 @@ class TranscriptWriter:
         self.summary = top.summary
         versions.remove_stale_rounds(self.shelf, self.facts.rounds)
         if self.side is None and self.indexed:
-            every = session_db.write(self.shelf, self.first, self.round_rows)
+            every = session_db.write(self.shelf, self.first, self.round_rows, self._former_rows)
             listings.write_session_listing(self.shelf, top.title, every)
         self.progress = Progress(
             size=kept.size,
@@ -158,6 +156,14 @@ class TranscriptWriter:
             before=before,
             facts=self.facts,
         )
+
+    def _former_rows(self) -> list[rows.RoundRow]:
+        """The rows of closed rounds, from their files."""
+        return [self._row(rounds.load(self.shelf, number)) for number in range(1, self.first)]
+
+    def _row(self, round_: Round) -> rows.RoundRow:
+        relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
+        return rows.round_row(round_, self.facts.session_id, relative, self.tags.get(round_.number))
 
     def _read_until(self) -> int:
         """The end of what was read as whole records; an unfinished last line is reported and read later."""

@@ -46,8 +46,8 @@ def find_everywhere(env: Mapping[str, str]) -> Iterator[Found]:
             yield from source.gather(source.candidates(home), home, homes)
 
 
-def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
-    """The sessions in a file or below a folder, told by their content."""
+def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
+    """The sessions in a file or below a folder, told by their content; what may not be read is listed."""
     path = path.absolute()
     if not path.exists():
         raise NotFound(f"{path}: no such file or folder")
@@ -55,7 +55,14 @@ def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
     paths = [Path(entry.path) for entry in files.walk(path)] if path.is_dir() else [path]
     mine: dict[str, list[Path]] = {}
     for file in paths:
-        if source := recognise(file):
+        try:
+            source = recognise(file)
+        except OSError:
+            if unreadable is None:
+                raise
+            unreadable.append(file)
+            continue
+        if source:
             mine.setdefault(source.name, []).append(file)
     if not mine and not path.is_dir():
         names = ", ".join(s.title for s in all_sources())
@@ -66,8 +73,5 @@ def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
 
 def recognise(path: Path) -> Source | None:
     """The source that a file belongs to, if any."""
-    try:
-        head = head_of(path)
-    except OSError:
-        return None
+    head = head_of(path)
     return next((s for s in all_sources() if head and s.matches(path, head)), None)

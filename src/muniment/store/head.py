@@ -14,7 +14,7 @@ from typing import Any, cast
 import yaml
 from msgspec import Struct
 
-from muniment.errors import Unsupported
+from muniment.errors import StoreError, Unsupported
 from muniment.model import codec
 from muniment.store import document, escape
 
@@ -63,10 +63,10 @@ def split(data: bytes) -> tuple[bytes, bytes]:
 
 
 def parse(data: bytes) -> Head:
-    """The head of a document. Raises Unsupported for one that is not ours or is newer."""
+    """The head of a document. Raises StoreError for one that is damaged, Unsupported for one that is newer."""
     text = data[:_MAX_BYTES].decode("utf-8", "replace")
     if not text.startswith("---\n") or "\n---\n" not in text[4:]:
-        raise Unsupported("not a muniment document: no frontmatter", "is the file damaged or from another program?")
+        raise StoreError("not a muniment document: no frontmatter", "is the file damaged or from another program?")
     front, _, rest = text[4:].partition("\n---\n")
     fields = _load_yaml(front)
     own = codec.mapping(fields.pop("muniment", None))
@@ -82,10 +82,10 @@ def _load_yaml(front: str) -> dict[str, Any]:
     try:
         events = cast("Iterable[object]", yaml.parse(front, Loader=yaml.CSafeLoader))  # pyright: ignore[reportUnknownMemberType]
         if any(isinstance(event, yaml.AliasEvent) for event in events):
-            raise Unsupported("frontmatter with YAML aliases", "is the file from another program?")
+            raise StoreError("frontmatter with YAML aliases", "is the file from another program?")
         return codec.mapping(_unescaped(yaml.load(front, Loader=yaml.CSafeLoader)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise Unsupported(f"frontmatter cannot be read: {error}".split("\n")[0]) from None
+        raise StoreError(f"frontmatter cannot be read: {error}".split("\n")[0]) from None
 
 
 def _unescaped(value: Any) -> Any:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apsw
 from msgspec import Struct
@@ -78,57 +79,77 @@ def exists(layout: Layout) -> bool:
     return layout.database.exists()
 
 
+def require(layout: Layout) -> None:
+    """An archive with sessions and without an index is damaged, not empty."""
+    if not exists(layout) and layout.holds_sessions():
+        raise StoreError(f"{layout.database}: the index is missing", "`muniment reindex` builds it anew")
+
+
 class Index:
     """The open index of a store."""
 
     def __init__(self, layout: Layout, write: bool = False, path: Path | None = None) -> None:
         self.layout = layout
         self.path = path or layout.database
+        self.db: Any = None
         self.fresh: set[str] = set()
         """Sessions that this connection added: nothing of theirs can be in the way."""
-        flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if write else 0)
-        if write:
+        if write and not self.path.exists():
             files.make_folder(layout.sessions)
-            _private(self.path)
+            files.write_atomic(self.path, [_empty()])
         elif not self.path.exists():
+            require(layout)
             raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
-        try:
-            self.db: Any = apsw.Connection(str(self.path), flags=flags)
-        except apsw.CantOpenError:
-            raise StoreError(f"{self.path}: cannot be opened", "is the store readable and writable?") from None
+        with self._told_plainly():
+            self._open_to_write() if write else self._open_to_read()
+
+    def _open_to_write(self) -> None:
+        self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         self.db.set_busy_timeout(BUSY_MS)
-        if write:
-            self._prepare()
-        else:
+        self.db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;")
+        self._require_version()
+
+    def _open_to_read(self) -> None:
+        """Reading needs to write a little (the shared memory of the log); on a read-only disk nobody else writes."""
+        try:
+            self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
+            self.db.set_busy_timeout(BUSY_MS)
+            self._require_version()
+        except (apsw.ReadOnlyError, apsw.CantOpenError):
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            self.db = apsw.Connection(f"file:{quote(str(self.path))}?immutable=1", flags=flags)
             self._require_version()
 
     def _require_version(self) -> None:
-        try:
-            version = self.db.execute("PRAGMA user_version").get
-        except apsw.NotADBError:
-            raise StoreError(f"{self.path}: damaged index", "`muniment reindex` builds it anew") from None
+        version = self.db.execute("PRAGMA user_version").get
         if version != schema.SCHEMA_VERSION:
             raise StoreError(f"{self.path}: index version {version}", "`muniment reindex` builds it anew")
 
-    def _prepare(self) -> None:
-        self.db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;")
-        version = self.db.execute("PRAGMA user_version").get
-        if version not in (0, schema.SCHEMA_VERSION):
-            raise StoreError(f"{self.path}: index version {version}", "`muniment reindex` builds it anew")
-        if version == 0:
-            with self.db:
-                self.db.execute(schema.ROUNDS + schema.ARCHIVE)
-                self.db.execute("INSERT INTO texts_fts(texts_fts, rank) VALUES ('hashsize', 16777216)")
-                self.db.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+    @contextlib.contextmanager
+    def _told_plainly(self) -> Generator[None]:
+        """What SQLite complains of, as an error for people."""
+        try:
+            yield
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise StoreError(f"{self.path}: damaged index ({error})", "`muniment reindex` builds it anew") from error
+        except apsw.Error as error:
+            hint = "is the disk full, or the store not yours to write?"
+            raise StoreError(f"{self.path}: {str(error) or type(error).__name__}", hint) from error
 
     def close(self) -> None:
-        self.db.close()
+        with self._told_plainly():
+            self.db.close()
 
     def __enter__(self) -> Index:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        with self._told_plainly():
+            try:
+                if isinstance(error, apsw.Error):
+                    raise error
+            finally:
+                self.db.close()
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -145,8 +166,9 @@ class Index:
         self.db.execute("COMMIT")
 
     def rollback(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        with contextlib.suppress(apsw.Error):
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
 
     def session_key(self, session_id: str, agent_id: str, source: str) -> int:
         """The row number of a session, made if it is new."""
@@ -242,6 +264,14 @@ class Index:
         rows = [(session_id, version, name, state) for name, state in progress]
         self.db.executemany("INSERT OR REPLACE INTO progress VALUES (?,?,?,?)", rows)
 
+    def distrust(self, session_id: str) -> None:
+        """Forget how far a session is read, so that the next run reads all of it; one that is new goes altogether."""
+        if session_id in self.fresh:
+            self.drop(session_id)
+            self.fresh.discard(session_id)
+        for table in ("seen", "progress"):
+            self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+
     def drop(self, session_id: str) -> None:
         """Remove a session from the index, all tables."""
         for (key,) in self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id):
@@ -321,9 +351,15 @@ class Index:
         return codec.decode(text.encode(), Facts)
 
 
-def _private(path: Path) -> None:
-    """The database exists with private modes before SQLite touches it; SQLite gives its side files the same."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE))
+def _empty() -> bytes:
+    """An index without sessions. It is put in place whole, so that nobody meets one without tables."""
+    db: Any = apsw.Connection(":memory:")
+    db.execute(schema.ROUNDS + schema.ARCHIVE)
+    db.execute("INSERT INTO texts_fts(texts_fts, rank) VALUES ('hashsize', 16777216)")
+    db.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+    data: bytes = db.serialize("main")
+    db.close()
+    return data
 
 
 @contextlib.contextmanager

@@ -99,6 +99,10 @@ class Layout(Struct, frozen=True):
     def lock(self) -> Path:
         return self.sessions / ".lock"
 
+    def holds_sessions(self) -> bool:
+        """Whether anything is in the store, whatever the index says."""
+        return any(self.sessions.glob("*/*/source"))
+
     def agent(self, agent_id: str) -> Path:
         return self.sessions / safe_name(agent_id)
 

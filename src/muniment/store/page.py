@@ -9,12 +9,15 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import structs
+
 from muniment import files
 from muniment.errors import StoreError
 from muniment.model import Message
 from muniment.store import document, head
 from muniment.store.layout import Shelf
 
+BODY_BYTES = "body_bytes"
 _IN_MEMORY = 8 << 20
 _HEAD_BYTES = 1 << 17
 
@@ -41,7 +44,8 @@ class Page:
         self.body_bytes += len(data)
 
     def finish(self, top: head.Head) -> None:
-        """Put the document in its place."""
+        """Put the document in its place; the size of its body stands in it, so that an edit of it shows."""
+        top = structs.replace(top, own=top.own | {BODY_BYTES: self.body_bytes})
         with self.new:
             files.write_atomic(self.shelf.document, self._pieces(top))
 
@@ -79,12 +83,21 @@ def load_head(path: Path) -> head.Head | None:
     return head.parse(top)
 
 
-def body_bytes(path: Path) -> int:
-    """Size of the body; a mismatch with what was written shows that somebody edited it."""
+def body_bytes(path: Path) -> int | None:
+    """Size of the body; None if there is no document."""
     try:
         return path.stat().st_size - body_start(path)
     except FileNotFoundError:
-        return -1
+        return None
+
+
+def is_edited(path: Path) -> bool:
+    """Whether somebody changed the messages of a document, or damaged its head."""
+    try:
+        top = load_head(path)
+    except StoreError:
+        return True
+    return top is not None and top.own.get(BODY_BYTES) != body_bytes(path)
 
 
 def load_body(path: Path) -> bytes:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import apsw
 
 from muniment import files
+from muniment.errors import StoreError
 from muniment.store import schema
 from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
 
 
-def write(shelf: Shelf, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
+def write(
+    shelf: Shelf, first: int, rows: Sequence[RoundRow], former: Callable[[], Sequence[RoundRow]]
+) -> list[RoundRow]:
     """Replace the rows from round `first` on; gives all rows, for the listing.
 
-    The database is built in memory and written in one piece, which is several times faster than on disk.
+    The database is built in memory and written in one piece, which is several times faster than on disk. If the
+    one that is there cannot be used, `former` gives the rows before `first`.
     """
-    db: Any = apsw.Connection(":memory:")
-    db.deserialize("main", _before(shelf, first))
+    db = _load(shelf, first) if first > 1 else None
+    if db is None:
+        db, rows = _new(), [*(former() if first > 1 else ()), *rows]
     try:
         with db:
             db.execute("DELETE FROM rounds WHERE round >= ?", (first,))
@@ -34,8 +39,9 @@ def write(shelf: Shelf, first: int, rows: Sequence[RoundRow]) -> list[RoundRow]:
 
 def tag(shelf: Shelf, round_: int, engagement_id: str | None) -> list[RoundRow]:
     """Set the engagement of a round; gives all rows, for the listing."""
-    db: Any = apsw.Connection(":memory:")
-    db.deserialize("main", shelf.database.read_bytes())
+    db = _load(shelf, 1)
+    if db is None:
+        raise StoreError(f"{shelf.database}: damaged", "`muniment reindex` builds it anew")
     try:
         db.execute("UPDATE rounds SET engagement_id = ? WHERE round = ?", (engagement_id, round_))
         files.write_atomic(shelf.database, [db.serialize("main")])
@@ -44,11 +50,21 @@ def tag(shelf: Shelf, round_: int, engagement_id: str | None) -> list[RoundRow]:
         db.close()
 
 
-def _before(shelf: Shelf, first: int) -> bytes:
-    """The database as it was, or an empty one."""
-    if first > 1 and shelf.database.exists():
-        return shelf.database.read_bytes()
-    return _empty()
+def _load(shelf: Shelf, first: int) -> Any:
+    """The database as it was; None if it is lost, damaged, or lacks rows."""
+    try:
+        db: Any = apsw.Connection(":memory:")
+        db.deserialize("main", shelf.database.read_bytes())
+        whole = db.execute("SELECT count(*) FROM rounds WHERE round < ?", (first,)).get == first - 1
+    except (OSError, apsw.Error):
+        return None
+    return db if whole else None
+
+
+def _new() -> Any:
+    db: Any = apsw.Connection(":memory:")
+    db.deserialize("main", _empty())
+    return db
 
 
 @cache

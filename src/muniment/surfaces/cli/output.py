@@ -46,6 +46,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """Aligned columns; the last one takes what is left of the terminal's width."""
     if not rows:
         return
+    rows = [[line(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     width, _ = _terminal()
     widths[-1] = max(20, min(widths[-1], width - sum(widths[:-1]) - 2 * (len(widths) - 1)))

@@ -20,6 +20,7 @@ MAX_SHOWN = 10
 def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcome]:
     """Find, inscribe, and tell what came of it. A session that failed makes the exit code 1 at the end."""
     found = archive.find(paths)
+    refused = [Outcome("", str(path), "failed", note="cannot be read") for path in archive.unreadable]
     plan = archive.plan(found)
     outcomes: list[Outcome] = []
     if plan.tasks:
@@ -30,6 +31,7 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
                 advance()
 
             archive.run(plan, done, _waiting)
+    outcomes += refused
     if json:
         as_json(outcomes)
     else:

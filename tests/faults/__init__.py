@@ -1,0 +1,1 @@
+"""Faults: kills, full disks, live writers, damage, hostile input. Real processes of the command line, real files."""

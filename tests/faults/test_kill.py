@@ -1,0 +1,205 @@
+"""A killed inscription, append or reindex leaves nothing that running it again does not put right."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from .checks import differences, left_over, not_restored, view
+from .world import copy, done, kill, large, run, small, start
+
+KILLS = int(os.environ.get("MUNIMENT_KILLS", "4"))
+"""Moments per command; more of them for a longer night."""
+CALLS = ("rename", "linkat", "openat", "write", "pwrite64", "ftruncate", "unlink", "mkdir", "fsync", "fdatasync")
+POINTS = int(os.environ.get("MUNIMENT_POINTS", "12"))
+"""System calls at which a command is killed; 0 for every one of them."""
+
+
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+
+
+def moments(seconds: float) -> list[float]:
+    """Spread over the whole run, the start of the interpreter left out."""
+    return [0.1 + (seconds - 0.1) * (number + 0.5) / KILLS for number in range(KILLS)]
+
+
+def killed(store: Path, after: float, *words: object) -> None:
+    process = start(store, *words)
+    time.sleep(after)
+    kill(process)
+
+
+def timed(store: Path, *words: object) -> float:
+    began = time.monotonic()
+    done(store, *words)
+    return time.monotonic() - began
+
+
+def test_inscribe_at_any_moment(tmp_path: Path) -> None:
+    tree = large(tmp_path / "home")
+    seconds = timed(tmp_path / "whole", "inscribe", tree.home)
+    expected = view(tmp_path / "whole")
+    for number, moment in enumerate(moments(seconds)):
+        store = tmp_path / f"store{number}"
+        killed(store, moment, "inscribe", tree.home)
+        done(store, "inscribe", tree.home)
+        assert differences(store, expected) == [], f"killed after {moment:.3f} s"
+    assert not_restored(store, tree, tmp_path / "back") == []
+
+
+def test_one_store_killed_again_and_again(tmp_path: Path) -> None:
+    tree = large(tmp_path / "home")
+    seconds = timed(tmp_path / "whole", "inscribe", tree.home)
+    store = tmp_path / "store"
+    for moment in moments(seconds):
+        killed(store, moment, "inscribe", tree.home)
+    done(store, "inscribe", tree.home)
+    assert differences(store, view(tmp_path / "whole")) == []
+    assert not_restored(store, tree, tmp_path / "back") == []
+    assert "30 unchanged" in done(store, "inscribe", tree.home).out
+
+
+def test_append_at_any_moment(tmp_path: Path) -> None:
+    tree = large(tmp_path / "home")
+    before = tmp_path / "before"
+    done(before, "inscribe", tree.home)
+    tree.grow(rounds=3)
+    done(tmp_path / "whole", "inscribe", tree.home)
+    expected = view(tmp_path / "whole")
+    seconds = timed(copy(before, tmp_path / "appended"), "append")
+    assert differences(tmp_path / "appended", expected) == []
+    for number, moment in enumerate(moments(seconds)):
+        store = copy(before, tmp_path / f"store{number}")
+        killed(store, moment, "append")
+        done(store, "append")
+        assert differences(store, expected) == [], f"killed after {moment:.3f} s"
+    assert not_restored(store, tree, tmp_path / "back") == []
+
+
+def test_reindex_at_any_moment(tmp_path: Path) -> None:
+    tree = large(tmp_path / "home")
+    whole = tmp_path / "whole"
+    done(whole, "inscribe", tree.home)
+    expected = view(whole)
+    seconds = timed(copy(whole, tmp_path / "reindexed"), "reindex")
+    assert differences(tmp_path / "reindexed", expected) == []
+    for number, moment in enumerate(moments(seconds)):
+        store = copy(whole, tmp_path / f"store{number}")
+        killed(store, moment, "reindex")
+        assert differences(store, expected) == [], f"the old index is whole, killed after {moment:.3f} s"
+        done(store, "reindex")
+        assert differences(store, expected) == [], f"killed after {moment:.3f} s"
+    assert not_restored(store, tree, tmp_path / "back") == []
+
+
+def test_a_killed_parent_takes_its_workers_along(tmp_path: Path) -> None:
+    """Only the process that a person sees is killed; what it started must not keep the store locked."""
+    tree = large(tmp_path / "home")
+    seconds = timed(tmp_path / "whole", "inscribe", tree.home)
+    for moment in moments(seconds)[1:3]:
+        store = tmp_path / f"store{moment}"
+        process = start(store, "inscribe", tree.home)
+        time.sleep(moment)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        again = start(store, "inscribe", tree.home)
+        try:
+            _, err = again.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            kill(again)
+            pytest.fail(f"killed after {moment:.3f} s, its workers hold the lock of the store for ever")
+        finally:
+            kill(process)
+        assert again.returncode == 0, err
+        assert differences(store, view(tmp_path / "whole")) == []
+
+
+# -- at system calls
+
+
+class Traced:
+    """A command on a small store, killed at a system call that touches the store, as often as one likes."""
+
+    def __init__(self, folder: Path, command: str) -> None:
+        self.tree = small(folder / "home", 2)
+        self.before, self.store = folder / "before", folder / "store"
+        if command != "inscribe":
+            done(self.before, "inscribe", self.tree.home)
+        if command == "append":
+            self.tree.grow()
+        self.words = ("inscribe", self.tree.home) if command == "inscribe" else (command,)
+        done(folder / "whole", "inscribe", self.tree.home)
+        self.expected = view(folder / "whole")
+        self._fresh()
+        log = folder / "log"
+        trace = ["strace", "-f", "-qq", "-y", "-e", f"trace={','.join(CALLS)}", "-o", str(log)]
+        done(self.store, *self.words, wrap=trace)
+        self.points = self._points(log)
+
+    def _points(self, log: Path) -> list[tuple[str, int]]:
+        """The calls that touch the store: name, and ordinal among the calls of that name."""
+        counts: Counter[str] = Counter()
+        found: list[tuple[str, int]] = []
+        for line in log.read_text("utf-8", "replace").splitlines():
+            if match := re.match(r"\d+ +(\w+)\(", line):
+                counts[match[1]] += 1
+                if str(self.store) in line:
+                    found.append((match[1], counts[match[1]]))
+        return found
+
+    def some(self, *names: str) -> list[tuple[str, int]]:
+        """Some calls of every name, spread over the run."""
+        named: dict[str, list[tuple[str, int]]] = {}
+        for point in self.points:
+            if point[0] in names:
+                named.setdefault(point[0], []).append(point)
+        most = max(1, POINTS // len(named)) if POINTS else len(self.points)
+        return [own[i * len(own) // min(most, len(own))] for own in named.values() for i in range(min(most, len(own)))]
+
+    def _fresh(self) -> None:
+        shutil.rmtree(self.store, ignore_errors=True)
+        if self.before.exists():
+            copy(self.before, self.store)
+
+    def kill_at(self, call: str, ordinal: int) -> None:
+        self._fresh()
+        inject = ["strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={ordinal}"]
+        process = start(self.store, *self.words, wrap=[*inject, "-o", "/dev/null"])
+        process.communicate(timeout=60)
+        assert process.returncode != 0, f"{call} {ordinal} was not reached"
+
+
+@needs_strace
+@pytest.mark.parametrize("command", ["inscribe", "append", "reindex"])
+def test_at_system_calls(tmp_path: Path, command: str) -> None:
+    traced = Traced(tmp_path, command)
+    assert len(traced.points) > 50
+    wrong: list[str] = []
+    for call, ordinal in traced.some(*CALLS):
+        traced.kill_at(call, ordinal)
+        again = run(traced.store, *traced.words)
+        found = [repr(again)] if again.code else differences(traced.store, traced.expected)
+        found = found or not_restored(traced.store, traced.tree, tmp_path / f"back-{call}-{ordinal}")
+        wrong += [f"killed at {call} {ordinal}: {what}" for what in found]
+    assert not wrong, "\n".join(wrong)
+
+
+@needs_strace
+@pytest.mark.parametrize(("command", "calls"), [("append", ("rename",)), ("reindex", ("rename", "pwrite64"))])
+def test_no_temporary_file_stays(tmp_path: Path, command: str, calls: tuple[str, ...]) -> None:
+    """What a killed run was building is removed by a later one: an index being built is as large as the index."""
+    traced = Traced(tmp_path, command)
+    left: set[str] = set()
+    for call, ordinal in traced.some(*calls)[-4:]:
+        traced.kill_at(call, ordinal)
+        done(traced.store, "reindex")
+        left |= {re.sub(r"\.\d+\.part", ".PID.part", name) for name in left_over(traced.store)}
+    assert left == set()
