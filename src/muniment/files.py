@@ -46,10 +46,31 @@ def write_atomic(path: Path, pieces: Iterable[bytes]) -> None:
     if descriptor is None:
         _write_named(path, pieces)
         return
-    with os.fdopen(descriptor, "wb", buffering=CHUNK_BYTES) as out:
-        out.writelines(pieces)
-        out.flush()
+    try:
+        _write_all(descriptor, pieces)
         _give_name(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
+    """Small pieces go together; a file object with a buffer of its own would cost more than the write."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= CHUNK_BYTES:
+            _write_whole(descriptor, b"".join(waiting))
+            waiting, size = [], 0
+    _write_whole(descriptor, b"".join(waiting))
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """A write may take less than it was given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _open_nameless(folder: Path) -> int | None:

@@ -1,7 +1,8 @@
 """Blocks: the pieces a message is made of.
 
 A block carries what a reader needs and, in `ref`, where its source record lies in the evidence. Two blocks
-with the same content but other refs differ; `document.visible` compares what people can see.
+with the same content but other refs differ; `document.visible` compares what people can see. Values of JSON hold no
+cycles, so the garbage collector need not follow them (`gc=False`), which makes reading a good deal faster.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 
-class Ref(Struct, frozen=True, omit_defaults=True):
+class Ref(Struct, frozen=True, omit_defaults=True, gc=False):
     """Where a block comes from: one record of the source."""
 
     offset: int = 0
@@ -31,14 +32,14 @@ class Ref(Struct, frozen=True, omit_defaults=True):
 NOWHERE = Ref()
 
 
-class Text(Struct, frozen=True, omit_defaults=True, tag="text"):
+class Text(Struct, frozen=True, omit_defaults=True, gc=False, tag="text"):
     """Words of the speaker."""
 
     text: str
     ref: Ref = NOWHERE
 
 
-class Thinking(Struct, frozen=True, omit_defaults=True, tag="thinking"):
+class Thinking(Struct, frozen=True, omit_defaults=True, gc=False, tag="thinking"):
     """Reasoning of the model; the text may be empty and the signature still count."""
 
     text: str
@@ -49,7 +50,7 @@ class Thinking(Struct, frozen=True, omit_defaults=True, tag="thinking"):
     ref: Ref = NOWHERE
 
 
-class Media(Struct, frozen=True, omit_defaults=True, tag="media"):
+class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
     """An image or document; its bytes lie in `media/<name>`."""
 
     name: str
@@ -58,7 +59,7 @@ class Media(Struct, frozen=True, omit_defaults=True, tag="media"):
     ref: Ref = NOWHERE
 
 
-class Compaction(Struct, frozen=True, omit_defaults=True, tag="compaction"):
+class Compaction(Struct, frozen=True, omit_defaults=True, gc=False, tag="compaction"):
     """The context was cut here; `text` is the summary that took its place."""
 
     text: str = ""
@@ -67,7 +68,7 @@ class Compaction(Struct, frozen=True, omit_defaults=True, tag="compaction"):
     ref: Ref = NOWHERE
 
 
-class Event(Struct, frozen=True, omit_defaults=True, tag="event"):
+class Event(Struct, frozen=True, omit_defaults=True, gc=False, tag="event"):
     """Something that happened around the conversation. Without `text` it is quiet: counted, not shown."""
 
     kind: str
@@ -76,7 +77,7 @@ class Event(Struct, frozen=True, omit_defaults=True, tag="event"):
     ref: Ref = NOWHERE
 
 
-class Unknown(Struct, frozen=True, omit_defaults=True, tag="unknown"):
+class Unknown(Struct, frozen=True, omit_defaults=True, gc=False, tag="unknown"):
     """A piece this version does not understand: kept as it came."""
 
     kind: str
@@ -87,7 +88,7 @@ class Unknown(Struct, frozen=True, omit_defaults=True, tag="unknown"):
     ref: Ref = NOWHERE
 
 
-class Tool(Struct, frozen=True, omit_defaults=True, tag="tool"):
+class Tool(Struct, frozen=True, omit_defaults=True, gc=False, tag="tool"):
     """A tool call together with its result, wherever in the round that arrived."""
 
     id: str

@@ -17,7 +17,7 @@ from muniment.model.problems import Problem
 Role = Literal["user", "assistant"]
 
 
-class Usage(Struct, frozen=True, omit_defaults=True):
+class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     """Tokens of one API message in one convention: `input` is what was not cached, `output` includes reasoning."""
 
     input: int = 0
@@ -30,7 +30,7 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-class Message(Struct, frozen=True, omit_defaults=True):
+class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     """One speaker's turn."""
 
     role: Role

@@ -36,7 +36,7 @@ from typing import Any, cast
 
 from msgspec import structs
 
-from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown
+from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, codec
 from muniment.model.blocks import NOWHERE, is_quiet
 from muniment.store import escape
 
@@ -227,9 +227,16 @@ def _render_input(value: Any) -> str:
             out.append(f"- {key}:\n\n{_fence(field)}\n")
             after_fence = True
         else:
-            out.append(f"- {key}: {json.dumps(field, ensure_ascii=False)}\n")
+            out.append(f"- {key}: {_scalar(field)}\n")
             after_fence = False
     return "".join(out)
+
+
+def _scalar(value: Any) -> str:
+    """A value on one line; the common short ones take the fast encoder."""
+    if isinstance(value, (str, bool)):
+        return codec.encode(value).decode()
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _render_output(tool: Tool, media_folder: str) -> str:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
-from muniment.store import rounds, schema
+from muniment.store import round_table, rounds, schema
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import RoundRow, TextRow, UsageRow, text_rows
 
@@ -185,14 +185,14 @@ class Index:
         if session_id in self.fresh:
             return
         if sidechain is None:
-            self.db.execute("DELETE FROM rounds WHERE session_id = ? AND round >= ?", (session_id, round_))
+            round_table.delete(self.db, session_id, round_)
             self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
         where = "session = ? AND sidechain IS ?"
         self.db.execute(f"DELETE FROM texts WHERE {where} AND offset >= ?", (key, sidechain, offset))
         self.db.execute(f"DELETE FROM usage WHERE {where} AND round >= ?", (key, sidechain, round_))
 
     def put_rounds(self, rows: Sequence[RoundRow]) -> None:
-        self.db.executemany("INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
+        round_table.insert(self.db, rows)
 
     def tag(self, session_id: str, round_: int, engagement_id: str | None) -> None:
         """The engagement of a round; round files are not touched."""
@@ -277,7 +277,8 @@ class Index:
         for (key,) in self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id):
             for table in ("sidechains", "versions", "branches", "texts", "usage"):
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
-        for table in ("rounds", "seen", "progress", "sessions"):
+        round_table.delete(self.db, session_id)
+        for table in ("seen", "progress", "sessions"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
     def forget_texts(self, session_id: str, shelf: Shelf) -> None:

@@ -48,11 +48,10 @@ def encode(round_: Round) -> bytes:
     heads: list[Head] = []
     blocks: list[Block] = []
     for message in round_.messages:
-        fields = {name: getattr(message, name) for name in message.__struct_fields__ if name != "blocks"}
         if message is prompt:
-            heads.append(Head(**fields, prompt=True))
+            heads.append(_head(message, 0, True))
         else:
-            heads.append(Head(**fields, count=len(message.blocks)))
+            heads.append(_head(message, len(message.blocks), False))
             blocks += message.blocks
     return codec.encode(
         RoundFile(
@@ -67,6 +66,11 @@ def encode(round_: Round) -> bytes:
             round_.offset,
         )
     )
+
+
+def _head(m: Message, count: int, prompt: bool) -> Head:
+    about = (m.id, m.model, m.sidechain, m.queued, m.usage, m.raw, m.cwd, m.branch, m.client)
+    return Head(m.role, m.at, (), *about, count, prompt)
 
 
 def decode(data: bytes) -> Round:

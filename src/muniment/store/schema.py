@@ -24,20 +24,6 @@ CREATE VIRTUAL TABLE IF NOT EXISTS rounds_fts USING fts5(
   session_id, round, user_preview, agent_preview,
   content='rounds', content_rowid='rowid'
 );
-CREATE TRIGGER IF NOT EXISTS rounds_added AFTER INSERT ON rounds BEGIN
-  INSERT INTO rounds_fts(rowid, session_id, round, user_preview, agent_preview)
-  VALUES (new.rowid, new.session_id, new.round, new.user_preview, new.agent_preview);
-END;
-CREATE TRIGGER IF NOT EXISTS rounds_removed AFTER DELETE ON rounds BEGIN
-  INSERT INTO rounds_fts(rounds_fts, rowid, session_id, round, user_preview, agent_preview)
-  VALUES ('delete', old.rowid, old.session_id, old.round, old.user_preview, old.agent_preview);
-END;
-CREATE TRIGGER IF NOT EXISTS rounds_changed AFTER UPDATE OF user_preview, agent_preview ON rounds BEGIN
-  INSERT INTO rounds_fts(rounds_fts, rowid, session_id, round, user_preview, agent_preview)
-  VALUES ('delete', old.rowid, old.session_id, old.round, old.user_preview, old.agent_preview);
-  INSERT INTO rounds_fts(rowid, session_id, round, user_preview, agent_preview)
-  VALUES (new.rowid, new.session_id, new.round, new.user_preview, new.agent_preview);
-END;
 """
 
 ARCHIVE = """

@@ -10,7 +10,7 @@ import apsw
 
 from muniment import files
 from muniment.errors import StoreError
-from muniment.store import schema
+from muniment.store import round_table, schema
 from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
 
@@ -28,8 +28,9 @@ def write(
         db, rows = _new(), [*(former() if first > 1 else ()), *rows]
     try:
         with db:
-            db.execute("DELETE FROM rounds WHERE round >= ?", (first,))
-            db.executemany("INSERT INTO rounds VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
+            if rows:
+                round_table.delete(db, rows[0].session_id, first)
+            round_table.insert(db, rows)
         every = [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
         files.write_atomic(shelf.database, [db.serialize("main")])
     finally:

@@ -6,9 +6,12 @@ SQLite's `unicode61` splits `snake_case` and paths by itself. What it cannot see
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_NO_CJK = bytes(c for c in range(256) if not (0xE3 <= c <= 0xED or c == 0xEF))
+"""Bytes that begin no such sign: what is left of a text without them tells whether to look at all."""
 _MAX_WORD = 64
 """A longer run of letters is encoded data, not a name."""
 
@@ -20,12 +23,20 @@ _HUMPS = (b"aA", b"AAa")
 
 def hidden_words(text: str) -> str:
     """The words of a text that the tokenizer would not find, each once."""
-    names = b" ".join(_humped(text.encode("utf-8", "replace")))
-    found = b" ".join(sorted(set(_PART.findall(names)))).decode("ascii")
-    if text.isascii():
-        return found
-    signs = {pair for run in _CJK.findall(text) for pair in pairs(run)}
-    return " ".join([found, *sorted(signs)]).strip()
+    data = text.encode("utf-8", "replace")
+    found: set[str] = set()
+    for name in _humped(data):
+        found.update(_parts(name))
+    if not text.isascii() and data.translate(None, _NO_CJK):
+        for run in _CJK.findall(text):
+            found.update(pairs(run))
+    return " ".join(sorted(found))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parts(name: bytes) -> tuple[str, ...]:
+    """The words of a name; the same few thousand names make up most of a session."""
+    return tuple(part.decode("ascii") for part in _PART.findall(name))
 
 
 def _humped(data: bytes) -> set[bytes]:

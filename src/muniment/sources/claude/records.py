@@ -23,7 +23,7 @@ class AgentResult(Struct, gc=False):
     agent_id: str | None = field(name="agentId", default=None)
 
 
-class ApiMessage(Struct):
+class ApiMessage(Struct, gc=False):
     """The API's message inside a record."""
 
     content: str | list[Any] = ""
@@ -34,7 +34,7 @@ class ApiMessage(Struct):
     stop_sequence: str | None = None
 
 
-class Line(Struct):
+class Line(Struct, gc=False):
     """One record of any type."""
 
     type: str

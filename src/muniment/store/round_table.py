@@ -1,0 +1,37 @@
+"""Writing the specified tables `rounds` and `rounds_fts` together, in whichever database they are.
+
+Not by triggers: a trigger makes SQLite open a savepoint per row, at which FTS5 writes all it holds in memory to
+disk, of every table. That made inscribing twice as slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from muniment.store.rows import RoundRow
+
+_COLUMNS = "rowid, session_id, round, user_preview, agent_preview"
+
+
+def insert(db: Any, rows: Sequence[RoundRow]) -> None:
+    """Add rows that are not there yet."""
+    first = (db.execute("SELECT max(rowid) FROM rounds").get or 0) + 1
+    numbered = [(first + i, *row) for i, row in enumerate(rows)]
+    db.executemany(
+        "INSERT INTO rounds(rowid, session_id, round, started, engagement_id, user_preview, agent_preview, tool_count,"
+        " thinking_count, thinking_chars, token_count, round_file) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        numbered,
+    )
+    db.executemany(
+        f"INSERT INTO rounds_fts({_COLUMNS}) VALUES (?,?,?,?,?)",
+        [(number, row.session_id, row.round, row.user_preview, row.agent_preview) for (number, *_), row in
+         zip(numbered, rows, strict=True)],
+    )  # fmt: skip
+
+
+def delete(db: Any, session_id: str, first: int = 1) -> None:
+    """Remove a session's rows from round `first` on."""
+    gone = list(db.execute(f"SELECT {_COLUMNS} FROM rounds WHERE session_id = ? AND round >= ?", (session_id, first)))
+    db.executemany(f"INSERT INTO rounds_fts(rounds_fts, {_COLUMNS}) VALUES ('delete',?,?,?,?,?)", gone)
+    db.execute("DELETE FROM rounds WHERE session_id = ? AND round >= ?", (session_id, first))
