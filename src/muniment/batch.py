@@ -34,7 +34,7 @@ from muniment.store.layout import Layout
 WORKERS = 2
 SMALL_BYTES = 8 << 20
 """Less than this is inscribed without workers: starting them would cost more."""
-COMMIT_BYTES = 256 << 20
+COMMIT_BYTES = 1 << 30
 HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
 

@@ -78,7 +78,7 @@ class Reader:
             return
         ref = Ref(record.offset, record.length, line.uuid, line.parent, line.timestamp)
         if line.uuid:
-            fingerprint = hash(record.raw)
+            fingerprint = hash((record.length, record.raw[-256:]))
             if self.seen.get(line.uuid) == fingerprint:
                 self.round.add(quiet("repeated record", ref))
                 return
