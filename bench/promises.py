@@ -29,10 +29,10 @@ class Judged:
 
 
 def judge(comparisons: list[Comparison]) -> list[Judged]:
-    """Every promise against every tree it speaks of; short commands are judged on the first, that of many sessions."""
+    """Every promise against every tree it speaks of; time is judged on the first, that of many sessions."""
     many, *_ = comparisons
     return [
-        *(judge_time(comparison) for comparison in comparisons),
+        judge_time(many),
         *judge_short_commands(many),
         *(judge_store(comparison) for comparison in comparisons),
         *(judge_memory(comparison) for comparison in comparisons),
