@@ -351,3 +351,21 @@ def test_a_tag_lives_in_the_index_and_survives_append_and_reindex(
         assert index.rows("SELECT engagement_id FROM rounds ORDER BY round") == [(None,), ("console-work",), (None,)]
     assert "| console-work |" in archive.shelf(listed).listing.read_text()
     assert archive.shelf(listed).round_file(2).read_bytes() == before
+
+
+def test_a_source_that_flips_between_two_contents_loses_neither(
+    archive: Archive, inscribe: Inscribe, home: Path
+) -> None:
+    one = conversation(2)
+    other = ClaudeSession(one.id)
+    other.exchange("something else", "entirely")
+    for session in (one, other, one, other, one):
+        path = session.write(home)
+        assert [o.what for o in inscribe()] in (["new"], ["version"])
+        os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1_000_000))
+    (listed,) = archive.sessions()
+    assert listed.rounds == 2
+    assert listed.versions >= 2
+    path.unlink()
+    archive.restore(one.id)
+    assert path.read_bytes() == one.data

@@ -8,6 +8,7 @@ then the index commits: what it says is in the store survives a power cut.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import multiprocessing
 import os
@@ -35,6 +36,7 @@ WORKERS = 2
 SMALL_BYTES = 8 << 20
 """Less than this is inscribed without workers: starting them would cost more."""
 COMMIT_BYTES = 1 << 30
+PIPE_BYTES = 1 << 20
 HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
 
@@ -231,9 +233,10 @@ class _Writer:
 class _Worker:
     """A process that inscribes the sessions it is sent."""
 
-    def __init__(self, number: int, connection: Connection, process: BaseProcess) -> None:
+    def __init__(self, number: int, tasks: Connection, answers: Connection, process: BaseProcess) -> None:
         self.number = number
-        self.connection = connection
+        self.tasks = tasks
+        self.answers = answers
         self.process = process
         self.task: Task | None = None
 
@@ -242,15 +245,19 @@ class _Worker:
         if not waiting or not self.process.is_alive():
             return False
         self.task = waiting.pop()
-        self.connection.send(self.task)
+        self.tasks.send(self.task)
         return True
 
     def receive(self) -> Any:
         try:
-            return self.connection.recv()
+            return self.answers.recv()
         except (EOFError, ConnectionResetError):
             assert self.task, "a worker speaks only about a task"
             return _failed(self.task, "the worker process died; run again")
+
+    def close(self) -> None:
+        self.tasks.close()
+        self.answers.close()
 
 
 @contextlib.contextmanager
@@ -258,34 +265,44 @@ def _workers(layout: Layout, todo: Plan) -> Generator[list[_Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[_Worker] = []
     if todo.bytes >= SMALL_BYTES:
-        context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        for number in range(min(WORKERS, os.cpu_count() or 1, len(todo.tasks))):
-            ours, theirs = context.Pipe()
-            inherited = [ours, *(worker.connection for worker in pool)] if sys.platform == "linux" else []
-            process = context.Process(target=_serve, args=(layout, theirs, inherited), daemon=True)
-            process.start()
-            theirs.close()
-            pool.append(_Worker(number, ours, process))
+        for _ in range(min(WORKERS, os.cpu_count() or 1, len(todo.tasks))):
+            pool.append(_start_worker(layout, pool))
     try:
         yield pool
     finally:
         for worker in pool:
-            worker.connection.close()
+            worker.close()
             worker.process.terminate()
             worker.process.join()
+
+
+def _start_worker(layout: Layout, pool: list[_Worker]) -> _Worker:
+    forks = sys.platform == "linux"
+    context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
+    its_tasks, tasks = context.Pipe(duplex=False)
+    answers, its_answers = context.Pipe(duplex=False)
+    if forks:
+        # Room for what most sessions have to say, so that a worker seldom waits for this process.
+        fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    inherited = [tasks, answers, *(end for worker in pool for end in (worker.tasks, worker.answers))] if forks else []
+    process = context.Process(target=_serve, args=(layout, its_tasks, its_answers, inherited), daemon=True)
+    process.start()
+    its_tasks.close()
+    its_answers.close()
+    return _Worker(len(pool), tasks, answers, process)
 
 
 def _conversation(layout: Layout, pool: list[_Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
     """Everything the workers say, large sessions first so that none is left alone at the end."""
     waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
-    busy: dict[Any, _Worker] = {worker.connection: worker for worker in pool if worker.send(waiting)}
+    busy: dict[Any, _Worker] = {worker.answers: worker for worker in pool if worker.send(waiting)}
     while busy:
-        for connection in wait(list(busy)):
-            worker = busy[connection]
+        for answers in wait(list(busy)):
+            worker = busy[answers]
             message = worker.receive()
             yield worker.number, message
             if isinstance(message, Outcome) and not worker.send(waiting):
-                del busy[connection]
+                del busy[answers]
     for task in reversed(waiting):
         yield from _alone(layout, task)
 
@@ -298,7 +315,7 @@ def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
         yield 0, message
 
 
-def _serve(layout: Layout, connection: Connection, inherited: list[Connection]) -> None:
+def _serve(layout: Layout, tasks: Connection, answers: Connection, inherited: list[Connection]) -> None:
     """A worker: inscribe what is sent until the other side hangs up.
 
     A forked process has copies of the other side's ends; while they are open nobody seems to hang up."""
@@ -309,8 +326,8 @@ def _serve(layout: Layout, connection: Connection, inherited: list[Connection]) 
     os.umask(0o077)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            task = connection.recv()
-            connection.send(_inscribe(layout, task, connection.send))
+            task = tasks.recv()
+            answers.send(_inscribe(layout, task, answers.send))
 
 
 def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:

@@ -21,6 +21,8 @@ FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 CHUNK_BYTES = 1 << 20
 _TEMPORARY = ".part"
+_CAN_NAME = Path("/proc/self/fd").exists()
+"""Whether a file without a name can be given one later."""
 
 
 def make_folder(path: Path) -> None:
@@ -75,6 +77,8 @@ def _write_whole(descriptor: int, data: bytes) -> None:
 
 def _open_nameless(folder: Path) -> int | None:
     """A file without a name: it vanishes with its writer, and making one is many times faster on some systems."""
+    if not _CAN_NAME:
+        return None
     try:
         return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, FILE_MODE)
     except AttributeError:  # not Linux

@@ -43,10 +43,11 @@ def write(path, pieces):
 files.write_atomic = write
 """
 NOTHING_IS_CLEARED = """
+from muniment.store import round_table
 from muniment.store.index import Index
 def clear(self, key, session_id, sidechain, round_, offset):
     if sidechain is None:
-        self.db.execute("DELETE FROM rounds WHERE session_id = ? AND round >= ?", (session_id, round_))
+        round_table.delete(self.db, session_id, round_)
 Index.clear_from = clear
 """
 NO_SEARCH = """

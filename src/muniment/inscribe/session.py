@@ -75,7 +75,7 @@ class Inscription:
         manifest = evidence.load(self.current.evidence)
         main = manifest.main if manifest else None
         assert main, "a rewritten transcript is known"
-        hash8 = main.digest[:8]
+        hash8 = versions.free_name(self.current, main.digest[:8])
         state = self.task.progress.get("", {}).get(main.name)
         old = codec.decode(state, Progress).facts if state else Facts(self.found.session_id, self.found.source)
         versions.move(self.current, self.current.version(hash8))

@@ -148,6 +148,15 @@ def set_damaged_aside(shelf: Shelf) -> bool:
 # -- keeping what is replaced
 
 
+def free_name(shelf: Shelf, hash8: str) -> str:
+    """A name for a version; the same content may come and go, each time with other files beside it."""
+    number, name = 1, hash8
+    while shelf.version(name).folder.exists():
+        number += 1
+        name = f"{hash8}-{number}"
+    return name
+
+
 def move(shelf: Shelf, to: Shelf) -> None:
     """Everything of a session to another shelf. The evidence goes last: while it is here, nothing is lost."""
     files.make_folder(to.folder)
