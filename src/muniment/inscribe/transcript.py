@@ -13,7 +13,7 @@ from muniment import files
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
 from muniment.model import Facts, Problem, Round, codec
-from muniment.sources.base import Record, Source, SourceFile, records
+from muniment.sources.base import MAX_LINE_BYTES, Source, SourceFile, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import Shelf
@@ -38,8 +38,8 @@ class TranscriptWriter:
         self.side = file.id if file.role == "sidechain" else None
         self.problems: list[Problem] = []
         self.bytes_read = 0
-        self.torn: Record | None = None
-        self.end_of_records = 0
+        self.last_line = self.end = 0
+        self.unended: list[bytes] = []
         self.round_rows: list[rows.RoundRow] = []
         self.sent_rounds = 0
         self.texts: list[rows.TextRow] = []
@@ -54,7 +54,7 @@ class TranscriptWriter:
         appender = Appender(self.evidence, self.kept)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
         pieces = source.open(self.file.name, chain(known, appender.through(self._added())))
-        for round_ in source.read(self._watch(records(pieces, self.start)), self.facts):
+        for round_ in source.read(records(self._watch(pieces), self.start), self.facts):
             self._round(round_)
         kept = structs.replace(appender.close(), mtime_ns=self.file.mtime_ns)
         self._end(source, kept)
@@ -62,7 +62,7 @@ class TranscriptWriter:
 
     def _begin(self, progress: Progress | None) -> None:
         """Take up where the last run left off: at the start of the open round."""
-        self.start = progress.open_offset if progress else 0
+        self.start = self.last_line = self.end = progress.open_offset if progress else 0
         self.since = progress.indexed if progress else 0
         self.facts = progress.before if progress else self._no_facts()
         self.page = page.Page(self.shelf, progress.body_bytes if progress else 0)
@@ -83,12 +83,18 @@ class TranscriptWriter:
             self.bytes_read += len(piece)
             yield piece
 
-    def _watch(self, lines: Iterable[Record]) -> Iterator[Record]:
-        for record in lines:
-            self.end_of_records = record.offset + record.length + 1
-            if record.torn:
-                self.torn = record
-            yield record
+    def _watch(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Remember where the last line begins, and what there is of it if it has no end."""
+        offset = self.start
+        for piece in pieces:
+            at = piece.rfind(b"\n") + 1
+            if at:
+                self.last_line, self.unended = offset + at, []
+            offset += len(piece)
+            if offset - self.last_line <= MAX_LINE_BYTES:
+                self.unended.append(piece[at:])
+            self.end = offset
+            yield piece
 
     def _round(self, round_: Round) -> None:
         """One round into every form."""
@@ -167,19 +173,20 @@ class TranscriptWriter:
 
     def _read_until(self) -> int:
         """The end of what was read as whole records; an unfinished last line is reported and read later."""
-        if self.torn is None or self._is_whole(self.torn):
-            return self.end_of_records
-        what = f"the last line is unfinished ({self.torn.length} bytes)"
-        self.problems.append(Problem(self.file.path, self.torn.offset, what, self.torn.length))
-        return self.torn.offset
+        length = self.end - self.last_line
+        if not length or self._is_whole(b"".join(self.unended)):
+            return self.end
+        what = f"the last line is unfinished ({length} bytes)"
+        self.problems.append(Problem(self.file.path, self.last_line, what, length))
+        return self.last_line
 
-    def _is_whole(self, last: Record) -> bool:
+    def _is_whole(self, line: bytes) -> bool:
         """A last line without a newline counts if it is JSON, or if a block was made of it all the same."""
         try:
-            codec.loads(last.raw)
+            codec.loads(line)
         except ValueError:
             blocks = self.previous.blocks() if self.previous else ()
-            return any(block.ref.offset + block.ref.length >= last.offset for block in blocks)
+            return any(block.ref.offset + block.ref.length >= self.last_line for block in blocks)
         return True
 
 

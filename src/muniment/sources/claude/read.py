@@ -30,7 +30,8 @@ def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     for record in lines:
         if record.torn and not _complete(record):
             continue
-        yield from reader.take(record)
+        if closed := reader.take(record):
+            yield closed
     yield reader.close()
 
 
@@ -56,37 +57,37 @@ class Reader:
         self.sidechain_of: dict[str, str] = {}
         self.seen: dict[str, int] = {}
         self.latest = Line("")
-        self.take_type: dict[str, Callable[[Line, Ref], Iterator[Round]]] = {
+        self.take_type: dict[str, Callable[[Line, Ref], Round | None]] = {
             "user": self._user,
             "assistant": self._assistant,
             "attachment": self._attachment,
             "system": self._system,
         }
 
-    def take(self, record: Record) -> Iterator[Round]:
-        """Read one record; yields the round that it closes, if it does."""
+    def take(self, record: Record) -> Round | None:
+        """Read one record; gives the round that it closes, if it does."""
         if not self.begun:
             self.begun, self.round.offset = True, record.offset
         if not record.raw.strip():
             if record.length > MAX_LINE_BYTES:
                 self._damaged(record, f"a line of {record.length} bytes is kept and not read")
-            return
+            return None
         try:
             line = records.decode(record.raw)
         except ValueError as error:
             self._damaged(record, str(error))
-            return
+            return None
         ref = Ref(record.offset, record.length, line.uuid, line.parent, line.timestamp)
         if line.uuid:
             fingerprint = hash((record.length, record.raw[-256:]))
             if self.seen.get(line.uuid) == fingerprint:
                 self.round.add(quiet("repeated record", ref))
-                return
+                return None
             self.seen[line.uuid] = fingerprint
         if line.cwd:
             self.latest = line
         self._note_links(line, ref)
-        yield from self.take_type.get(line.type, self._metadata)(line, ref)
+        return self.take_type.get(line.type, self._metadata)(line, ref)
 
     def close(self) -> Round:
         """The open round as it stands."""
@@ -116,7 +117,7 @@ class Reader:
 
     # -- user records
 
-    def _user(self, line: Line, ref: Ref) -> Iterator[Round]:
+    def _user(self, line: Line, ref: Ref) -> Round | None:
         content = line.message.content if line.message else ""
         if isinstance(content, str):
             ref = _plain(ref)
@@ -132,7 +133,8 @@ class Reader:
             for part in content:
                 self.round.add(self._event_part(kind, part, ref))
         else:
-            yield from self._prompt(line, content, ref)
+            return self._prompt(line, content, ref)
+        return None
 
     def _injected(self, line: Line, content: list[Any]) -> str | None:
         """The kind of an injected record; None if any of its texts is a human's."""
@@ -144,9 +146,10 @@ class Reader:
         kinds = [prompts.injected_kind(text) for text in texts]
         return kinds[0] if all(kinds) else None
 
-    def _prompt(self, line: Line, content: list[Any], ref: Ref) -> Iterator[Round]:
+    def _prompt(self, line: Line, content: list[Any], ref: Ref) -> Round | None:
+        closed = None
         if self.round.prompted:
-            yield self.round.close()
+            closed = self.round.close()
             self.round = RoundBuilder(self.round.number + 1, ref.offset)
             self.seen = {ref.id: self.seen[ref.id]} if ref.id in self.seen else {}
             self.sidechain_of = {}
@@ -156,6 +159,7 @@ class Reader:
         words = " ".join(block.text for block in draft.blocks if isinstance(block, Text))
         if title := prompts.command_line(words):
             draft.blocks.append(quiet("title", Ref(ref.offset, ref.length), {"title": title, "by": "prompt"}))
+        return closed
 
     def _prompt_part(self, part: Any, ref: Ref) -> Block:
         """A part of a prompt; an editor's note beside the human's words is no part of them."""
@@ -222,7 +226,7 @@ class Reader:
 
     # -- assistant records
 
-    def _assistant(self, line: Line, ref: Ref) -> Iterator[Round]:
+    def _assistant(self, line: Line, ref: Ref) -> Round | None:
         message = line.message or ApiMessage()
         inline = self._sidechain_id(line) if line.sidechain and not self.facts.sidechain else None
         key = message.id or line.uuid or f"at {ref.offset}"
@@ -237,7 +241,6 @@ class Reader:
             content = [{"type": "text", "text": content}]
         for part in content:
             self._answer_part(draft, part, ref)
-        return iter(())
 
     def _about_answer(self, draft: Draft, line: Line, message: ApiMessage, ref: Ref) -> None:
         """What the API said beside the content; parts that say otherwise than the last are kept apart."""
@@ -260,7 +263,7 @@ class Reader:
 
     # -- everything else
 
-    def _attachment(self, line: Line, ref: Ref) -> Iterator[Round]:
+    def _attachment(self, line: Line, ref: Ref) -> None:
         detail = mapping(line.attachment)
         kind = str(detail.get("type"))
         if kind == "queued_command" and _from_human(detail):
@@ -272,9 +275,8 @@ class Reader:
             draft.blocks.extend(self._part(part, ref) for part in parts)
             detail = {name: value for name, value in detail.items() if name != "prompt"}
         self.round.add(quiet(f"attachment {kind}", ref, detail))
-        return iter(())
 
-    def _system(self, line: Line, ref: Ref) -> Iterator[Round]:
+    def _system(self, line: Line, ref: Ref) -> None:
         kind = line.subtype or "system"
         text = line.content if isinstance(line.content, str) else ""
         if kind == "compact_boundary":
@@ -286,9 +288,8 @@ class Reader:
             self.round.add(Event(kind=kind.replace("_", " "), text=text, ref=ref))
         else:
             self.round.add(quiet(f"system {kind.replace('_', ' ')}", ref))
-        return iter(())
 
-    def _metadata(self, line: Line, ref: Ref) -> Iterator[Round]:
+    def _metadata(self, line: Line, ref: Ref) -> None:
         block: Event = quiet(line.type, ref)
         if line.type == "custom-title" and line.custom_title:
             block = quiet("title", ref, {"title": line.custom_title, "by": "user"})
@@ -307,7 +308,6 @@ class Reader:
         elif line.type == "pr-link" and line.url:
             block = quiet("pr-link", ref, line.url)
         self.round.add(block)
-        return iter(())
 
     # -- parts of content
 
