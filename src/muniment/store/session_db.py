@@ -28,7 +28,7 @@ def write(
         db, rows = _new(), [*(former() if first > 1 else ()), *rows]
     try:
         with db:
-            if rows:
+            if first > 1 and rows:
                 round_table.delete(db, rows[0].session_id, first)
             round_table.insert(db, rows)
         every = [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
@@ -71,6 +71,7 @@ def _new() -> Any:
 @cache
 def _empty() -> bytes:
     db: Any = apsw.Connection(":memory:")
+    db.execute("PRAGMA page_size=1024")  # most sessions have a handful of rounds
     db.execute(schema.ROUNDS)
     data: bytes = db.serialize("main")
     db.close()
