@@ -158,6 +158,15 @@ def chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes
             yield piece
 
 
+def changed_at(path: Path) -> tuple[int, int]:
+    """Time and size of a file; zeros if it is not there. A key for what was read from it."""
+    try:
+        status = path.stat(follow_symlinks=False)
+    except OSError:
+        return (0, 0)
+    return (status.st_mtime_ns, status.st_size)
+
+
 def sync(folder: Path) -> None:
     """Everything written to the file system of `folder` so far survives a power cut when this returns."""
     libc_syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None

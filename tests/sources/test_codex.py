@@ -104,8 +104,8 @@ def test_an_answer_that_only_an_event_tells_is_kept() -> None:
 
 def test_settings_of_a_turn_hold_from_its_first_message_on() -> None:
     rounds = read("legacy")
-    assert rounds[0].messages[0].cwd == "/work/app"
-    assert rounds[1].messages[0].cwd == "/work/app/sub"
+    assert rounds[0].messages[0].cwd == "/proj/app"
+    assert rounds[1].messages[0].cwd == "/proj/app/sub"
     assert [m.model for r in rounds for m in answers(r)] == ["gpt-5.5", "gpt-5.5", "gpt-5.6", "gpt-5.6"]
     facts = facts_of(rounds)
     assert (facts.title, facts.branch, facts.client) == ("List files", "main", "0.128.0")
@@ -130,7 +130,7 @@ def test_only_the_first_head_speaks_for_the_file() -> None:
     facts = facts_of(read("subagent"))
     parent = "01a00000-0000-7000-8000-000000000002"
     assert [(link.kind, link.session) for link in facts.links] == [("fork", parent), ("parent", parent)]
-    assert (facts.cwd, facts.client) == ("/work/app", "0.128.0")
+    assert (facts.cwd, facts.client) == ("/proj/app", "0.128.0")
 
 
 def test_a_call_names_the_session_that_it_started() -> None:

@@ -44,15 +44,7 @@ def append(layout: Layout, edit: Edit) -> None:
 
 def engagements(layout: Layout, session_id: str) -> dict[int, str]:
     """The engagement of every tagged round of a session."""
-    return _engagements(layout.edits, _changed_at(layout.edits)).get(session_id, {})
-
-
-def _changed_at(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
+    return _engagements(layout.edits, files.changed_at(layout.edits)).get(session_id, {})
 
 
 @lru_cache(maxsize=2)

@@ -137,7 +137,7 @@ def test_an_original_moves_without_its_texts_being_touched() -> None:
     assert new_name == f"sessions/2026/01/02/rollout-x-{OTHER}.jsonl"
     assert json.loads(moved.split(b"\n")[0])["payload"]["id"] == OTHER
     assert b'"cwd":"/new/sub"' in moved
-    assert b"<cwd>/work/app</cwd>" in moved
+    assert b"<cwd>/proj/app</cwd>" in moved
     assert SOURCE.moved(name, [data], facts, Move()) == (name, [data])
 
 

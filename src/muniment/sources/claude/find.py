@@ -134,7 +134,7 @@ def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
         folder = base / name / native_id
         if folder.is_dir():
             found += [source_file(Path(e.path), base, "side") for e in files.walk(folder)]
-    if lines := _history(base, _changed_at(base / "history.jsonl")).get(native_id):
+    if lines := _history(base, files.changed_at(base / "history.jsonl")).get(native_id):
         path = base / "history.jsonl"
         found.append(SourceFile(str(path), "history.jsonl", "history", len(lines), 0, text=lines))
     return found
@@ -142,19 +142,11 @@ def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
 
 def remembered(home: Path) -> set[str]:
     """Sessions that the prompt history knows."""
-    return set(_history(home, _changed_at(home / "history.jsonl")))
+    return set(_history(home, files.changed_at(home / "history.jsonl")))
 
 
 class _Prompt(Struct):
     session_id: str = field(name="sessionId", default="")
-
-
-def _changed_at(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4)

@@ -141,24 +141,16 @@ def _cut_id(line: bytes) -> str | None:
 def remembered(home: Path) -> set[str]:
     """Sessions that the history of prompts or the index of names knows."""
     paths = [(home / name, field) for name, field in HISTORIES.items()]
-    return {session for path, field in paths for session in _lines_of(path, field, _changed_at(path))}
+    return {session for path, field in paths for session in _lines_of(path, field, files.changed_at(path))}
 
 
 def _histories(base: Path, native_id: str) -> list[SourceFile]:
     found: list[SourceFile] = []
     for name, field in HISTORIES.items():
         path = base / name
-        if lines := _lines_of(path, field, _changed_at(path)).get(native_id):
+        if lines := _lines_of(path, field, files.changed_at(path)).get(native_id):
             found.append(SourceFile(str(path), name, "history", len(lines), 0, text=lines))
     return found
-
-
-def _changed_at(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat(follow_symlinks=False)
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=8)
