@@ -66,6 +66,8 @@ class Comparison:
     first: dict[str, Outcome] = field(default_factory=dict)
     again: dict[str, Outcome] = field(default_factory=dict)
     commands: dict[str, Outcome] = field(default_factory=dict)
+    homes: dict[str, Home] = field(default_factory=dict)
+    """Where each contender's latest first run left its data."""
 
     def whole(self, name: str) -> Outcome | None:
         """This contender's first runs, if they came to their end and left no session out."""
@@ -98,27 +100,29 @@ class Arena:
             for contender in self.contenders[:: -1 if number % 2 else 1]:
                 outcome = result.first.setdefault(contender.name, Outcome())
                 if number < contender.rounds and (not number or outcome.complete):
-                    self._first_run(contender, result.tree, outcome)
+                    # A home of its own each time: a file system that has just deleted much makes new files slowly.
+                    result.homes[contender.name] = Home(self.work / "homes" / f"{contender.name}-{number}")
+                    self._first_run(contender, result, outcome, fine=number == 0)
 
-    def _first_run(self, contender: Contender, tree: Tree, outcome: Outcome) -> None:
-        home = self._home(contender)
+    def _first_run(self, contender: Contender, result: Comparison, outcome: Outcome, fine: bool) -> None:
+        home = result.homes[contender.name]
         shutil.rmtree(home.root, ignore_errors=True)
-        lay_out(tree, home.projects)
-        outcome.runs.append(self._measured(contender, home, contender.command(home), "first"))
+        lay_out(result.tree, home.projects)
+        outcome.runs.append(self._measured(contender, home, contender.command(home), "first", fine))
         outcome.kept_bytes = contender.kept_bytes(home)
         outcome.taken_in = contender.taken_in(home) if outcome.complete else 0
 
     def _runs_again(self, result: Comparison) -> None:
         for _ in range(REPEATS):
             for contender in self._finishers(result):
-                home = self._home(contender)
+                home = result.homes[contender.name]
                 run = self._measured(contender, home, contender.command(home), "again")
                 result.again.setdefault(contender.name, Outcome()).runs.append(run)
 
     def _reading_commands(self, result: Comparison) -> None:
         for contender in self._finishers(result):
             if isinstance(contender, Muniment):
-                home = self._home(contender)
+                home = result.homes[contender.name]
                 commands = {"sessions": contender.listing(home), "show last": contender.showing(home)}
                 for name, command in commands.items():
                     log = name.replace(" ", "-")
@@ -128,13 +132,10 @@ class Arena:
     def _finishers(self, result: Comparison) -> list[Contender]:
         return [c for c in self.contenders if result.first[c.name].complete]
 
-    def _home(self, contender: Contender) -> Home:
-        return Home(self.work / "homes" / contender.name)
-
-    def _measured(self, contender: Contender, home: Home, command: list[str], task: str) -> Run:
+    def _measured(self, contender: Contender, home: Home, command: list[str], task: str, fine: bool = False) -> Run:
         os.sync()  # nobody pays for what another has left to be written
         log = self.work / "logs" / f"{contender.name}-{task}.log"
-        run = measure(command, contender.environment(home), log, self.ceiling)
+        run = measure(command, contender.environment(home), log, self.ceiling, fine)
         told(f"  {contender.name} {task}: {run.seconds:.2f} s, {run.peak_bytes / 2**20:.0f} MiB {run.stopped}")
         if run.exit_code and not run.stopped:
             told(f"    exit code {run.exit_code}, see {log}")

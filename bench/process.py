@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SAMPLE_SECONDS = 0.02
+FINE_SECONDS = 0.02
+"""Between samples of a run whose peak memory is wanted. Counting shared pages of several processes takes time that the
+processes miss, so runs that are timed are sampled coarsely, only to hold the ceiling."""
+COARSE_SECONDS = 0.5
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -37,7 +40,7 @@ class Run:
     """Why the harness ended the run, empty when it ended by itself."""
 
 
-def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: Ceiling) -> Run:
+def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: Ceiling, fine: bool = False) -> Run:
     """Run the command to its end, output into `log`, and say what it cost."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
@@ -45,7 +48,7 @@ def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: 
         child = subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )
-        watch = MemoryWatch(child.pid, started, ceiling)
+        watch = MemoryWatch(child.pid, started, ceiling, FINE_SECONDS if fine else COARSE_SECONDS)
         try:
             watch.start()
             _, status, usage = os.wait4(child.pid, 0)
@@ -62,15 +65,16 @@ def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: 
 class MemoryWatch(threading.Thread):
     """Samples the memory of one session of processes and ends it above the ceiling."""
 
-    def __init__(self, session: int, started: float, ceiling: Ceiling) -> None:
+    def __init__(self, session: int, started: float, ceiling: Ceiling, pause: float) -> None:
         super().__init__(daemon=True)
+        self._pause = pause
         self.peak_bytes = 0
         self.stopped = ""
         self._session, self._since, self._ceiling = session, started, ceiling
         self._done = threading.Event()
 
     def run(self) -> None:
-        while not self._done.wait(SAMPLE_SECONDS):
+        while not self._done.wait(self._pause):
             self.peak_bytes = max(self.peak_bytes, memory_of(members(self._session)))
             self.stopped = self._reason_to_stop()
             if self.stopped:

@@ -25,8 +25,9 @@ cache.
 - **Reading commands**: a new process each, output to a file; the median of {REPEATS} runs.
 - **CPU** is user and system time of the process and its children, which other work on the machine moves less than wall
   time.
-- **Peak memory** is resident memory of the process and all its children, sampled every 20 ms, each shared page counted
-  once, and never less than the kernel's own maximum for one process.
+- **Peak memory** is resident memory of the process and all its children, sampled every 20 ms in the first of the runs
+  (the timed ones are not disturbed by it), each shared page counted once, and never less than the kernel's own maximum
+  for one process.
 - **Data kept** is what the tool wrote, the larger of file lengths and allocated blocks.
 - **Sessions** are those that the tool itself holds after the run (muniment: documents in its store; the others: main
   files in their database), out of those in the tree.
