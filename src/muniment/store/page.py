@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from msgspec import structs
 
@@ -19,6 +20,7 @@ from muniment.store.layout import Shelf
 
 BODY_BYTES = "body_bytes"
 _IN_MEMORY = 8 << 20
+_SEPARATOR = document.SEPARATOR.encode()
 _HEAD_BYTES = 1 << 17
 
 
@@ -30,38 +32,44 @@ class Page:
         self.kept_bytes = kept_bytes
         """Bytes of the old body that stay."""
         self.body_bytes = kept_bytes
-        self.new = _scratch(shelf.folder)
+        self.parts: list[bytes] = []
+        self.waiting_bytes = 0
+        self.spill: IO[bytes] | None = None
 
     def add(self, messages: Iterable[Message]) -> None:
         """Render messages behind what is there."""
         for data in document.render(messages, self.shelf.folder.name):
             if self.body_bytes:
-                self._write(document.SEPARATOR.encode())
+                self._write(_SEPARATOR)
             self._write(data)
 
     def _write(self, data: bytes) -> None:
-        self.new.write(data)
+        """In memory, and on the store's own disk when there is much of it."""
+        self.parts.append(data)
         self.body_bytes += len(data)
+        self.waiting_bytes += len(data)
+        if self.waiting_bytes > _IN_MEMORY:
+            self.spill = self.spill or tempfile.TemporaryFile(dir=self.shelf.folder)  # noqa: SIM115
+            self.spill.writelines(self.parts)
+            self.parts, self.waiting_bytes = [], 0
 
     def finish(self, top: head.Head) -> None:
         """Put the document in its place; the size of its body stands in it, so that an edit of it shows."""
         top = structs.replace(top, own=top.own | {BODY_BYTES: self.body_bytes})
-        with self.new:
-            files.write_atomic(self.shelf.document, self._pieces(top))
+        files.write_atomic(self.shelf.document, self._pieces(top))
+        if self.spill:
+            self.spill.close()
 
     def _pieces(self, top: head.Head) -> Iterator[bytes]:
         yield head.render(top, has_messages=self.body_bytes > 0)
         if self.kept_bytes:
             start = body_start(self.shelf.document)
             yield from files.chunks(self.shelf.document, start, start + self.kept_bytes)
-        self.new.seek(0)
-        while piece := self.new.read(files.CHUNK_BYTES):
-            yield piece
-
-
-def _scratch(folder: Path) -> tempfile.SpooledTemporaryFile[bytes]:
-    """Room for messages: in memory, and on the store's own disk when they grow large."""
-    return tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(folder))
+        if self.spill:
+            self.spill.seek(0)
+            while piece := self.spill.read(files.CHUNK_BYTES):
+                yield piece
+        yield from self.parts
 
 
 def body_start(path: Path) -> int:
