@@ -53,9 +53,10 @@ def _bar(total: int) -> Generator[Callable[[], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = ("[bold]inscribing", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # Drawn by hand: a thread that draws must not be running when worker processes are forked.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
         task = progress.add_task("", total=total)
-        yield lambda: progress.advance(task)
+        yield lambda: progress.update(task, advance=1, refresh=True)
 
 
 def report(outcomes: Sequence[Outcome], found: int, unchanged: int, archive: Archive) -> None:
