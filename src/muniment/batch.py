@@ -106,8 +106,9 @@ def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None =
 
 @contextlib.contextmanager
 def _uncollected() -> Generator[None]:
-    """Without the garbage collector, here and in the workers: sessions are trees of values without cycles, and
-    walking through them again and again took a fifth of the time."""
+    """Without the garbage collector, here and in the workers: sessions are trees of values without cycles.
+
+    On two cores and a memory disk 300 MB took 3.8 to 3.9 s without it and 4.7 to 5.3 s with it, three runs each."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -282,7 +283,7 @@ def _start_worker(layout: Layout, pool: list[_Worker]) -> _Worker:
     its_tasks, tasks = context.Pipe(duplex=False)
     answers, its_answers = context.Pipe(duplex=False)
     if forks:
-        # Room for what most sessions have to say, so that a worker seldom waits for this process.
+        # Room for what most sessions have to say. No gain could be measured beyond the noise of the machine.
         fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     inherited = [tasks, answers, *(end for worker in pool for end in (worker.tasks, worker.answers))] if forks else []
     process = context.Process(target=_serve, args=(layout, its_tasks, its_answers, inherited), daemon=True)

@@ -76,7 +76,7 @@ def _write_whole(descriptor: int, data: bytes) -> None:
 
 
 def _open_nameless(folder: Path) -> int | None:
-    """A file without a name: it vanishes with its writer, and making one is many times faster on some systems."""
+    """A file without a name: it vanishes with its writer, so a killed one leaves nothing behind."""
     if not _CAN_NAME:
         return None
     try:

@@ -2,7 +2,7 @@
 
 A block carries what a reader needs and, in `ref`, where its source record lies in the evidence. Two blocks
 with the same content but other refs differ; `document.visible` compares what people can see. Values of JSON hold no
-cycles, so the garbage collector need not follow them (`gc=False`), which makes reading a good deal faster.
+cycles, so the garbage collector need not follow them (`gc=False`).
 """
 
 from __future__ import annotations

