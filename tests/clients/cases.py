@@ -115,7 +115,12 @@ def killed_in_stream(claude: Claude) -> str:
     session_id = claude.ask("hello", answers=(says("Ready."),)).session_id
     halting = Turn((thinking_block("Slowly."), text_block("slow words " * 200), bash("echo never")), hold_after=8)
     claude.model.play(halting)
-    claude.kill_when(claude.model.is_holding, "answer slowly", "--resume", session_id)
+
+    def is_under_way() -> bool:
+        """The model is answering, and the client has written the prompt: on a busy machine that may come later."""
+        return claude.model.is_holding() and "answer slowly" in claude.transcript(session_id).read_text()
+
+    claude.kill_when(is_under_way, "answer slowly", "--resume", session_id)
     assert "answer slowly" in claude.transcript(session_id).read_text()
     assert "slow words" not in claude.transcript(session_id).read_text()
     return session_id
