@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from muniment import batch, sources
+from muniment.inscribe import key_path
 from muniment.sources.base import Found
 from muniment.store import index
 from muniment.store.index import Index
@@ -50,7 +51,7 @@ class Diagnosis(Struct, frozen=True):
 def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str]) -> Diagnosis:
     """Look at this machine and at the archive; changes nothing."""
     present = list(found)
-    pending = {batch.one.key_path(task.found) for task in batch.plan(layout, present).tasks}
+    pending = {key_path(task.found) for task in batch.plan(layout, present).tasks}
     known: dict[str, tuple[str, str, str]] = {}
     damaged: list[tuple[str, int]] = []
     archived: set[str] = set()
@@ -80,7 +81,7 @@ def at_risk(found: Iterable[Found], pending: set[str]) -> list[AtRisk]:
             continue
         left = days - (now - main.mtime_ns / 1e9) / DAY
         if left < SOON_DAYS:
-            done = batch.one.key_path(session) not in pending
+            done = key_path(session) not in pending
             risks.append(AtRisk(session.session_id, session.source, main.path, round(left, 1), done))
     return sorted(risks, key=lambda risk: risk.days_left)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from muniment.archive import Archive
-from muniment.errors import NotFound
 from muniment.surfaces.cli import progress
 
 
@@ -22,8 +21,4 @@ def command(store: str | None, paths: tuple[Path, ...], json: bool) -> None:
     searched. What is in the archive already is not read again; a session that grew is appended to. A damaged
     session does not stop the others. Interrupt at any moment and run again.
     """
-    archive = Archive(store)
-    outcomes = progress.inscribe(archive, paths, json)
-    if paths and not outcomes and not archive.find(paths):
-        raise NotFound(f"no sessions below {', '.join(map(str, paths))}", "`muniment sources` lists the known formats")
-    progress.fail_if_any(outcomes)
+    progress.fail_if_any(progress.inscribe(Archive(store), paths, json))

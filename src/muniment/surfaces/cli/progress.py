@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from muniment.archive import Archive
+from muniment.errors import NotFound
 from muniment.inscribe import Outcome
 from muniment.surfaces.cli.output import as_json, many, out, size, talk
 
@@ -21,6 +22,8 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
     """Find, inscribe, and tell what came of it. A session that failed makes the exit code 1 at the end."""
     found = archive.find(paths)
     refused = [Outcome("", str(path), "failed", note="cannot be read") for path in archive.unreadable]
+    if paths and not found and not refused:
+        raise NotFound(f"no sessions below {', '.join(map(str, paths))}", "`muniment sources` lists the known formats")
     plan = archive.plan(found)
     outcomes: list[Outcome] = []
     if plan.tasks:
