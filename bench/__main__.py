@@ -5,6 +5,7 @@ exit code is 1 only when something could not be run at all.
 """
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -34,11 +35,14 @@ def main() -> int:
     options = parse_options()
     facts = machine.facts() | {"load before the run": f"{machine.load():.1f}"}
     contenders, missing = available(options.muniment)
+    arena = Arena(WORK / f"homes-{os.getpid()}", contenders, CEILING)
     try:
-        comparisons = compare_all(Arena(WORK, contenders, CEILING), options)
+        comparisons = compare_all(arena, options)
     except NoCorpus as absent:
         told(f"bench: nothing measured, {absent}")
         return 1
+    finally:
+        arena.clear()
     missing += failures(comparisons)
     date = f"{datetime.now(UTC):%Y-%m-%d}"
     report = Report(date, facts, contenders, missing, comparisons, judge(comparisons))

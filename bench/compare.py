@@ -79,7 +79,7 @@ class Comparison:
 class Arena:
     """Where runs take place and how far they may go."""
 
-    work: Path
+    homes: Path
     contenders: Sequence[Contender]
     ceiling: Ceiling
 
@@ -91,8 +91,11 @@ class Arena:
         self._first_runs(result, rounds)
         self._runs_again(result)
         self._reading_commands(result)
-        shutil.rmtree(self.work / "homes", ignore_errors=True)
         return result
+
+    def clear(self) -> None:
+        """Remove what the contenders wrote. Only at the very end: see `_first_runs`."""
+        shutil.rmtree(self.homes, ignore_errors=True)
 
     def _first_runs(self, result: Comparison, rounds: int | None) -> None:
         for number in range(rounds or max((c.rounds for c in self.contenders), default=0)):
@@ -100,13 +103,14 @@ class Arena:
             for contender in self.contenders[:: -1 if number % 2 else 1]:
                 outcome = result.first.setdefault(contender.name, Outcome())
                 if number < contender.rounds and (not number or outcome.complete):
-                    # A home of its own each time: a file system that has just deleted much makes new files slowly.
-                    result.homes[contender.name] = Home(self.work / "homes" / f"{contender.name}-{number}")
+                    # A home of its own each time: ext4 without a journal makes new files slowly for five minutes
+                    # after many were deleted (4.3 s became 5.4 s here), and only one contender makes many.
+                    home = self.homes / result.tree.projects.name / f"{contender.name}-{number}"
+                    result.homes[contender.name] = Home(home)
                     self._first_run(contender, result, outcome, fine=number == 0)
 
     def _first_run(self, contender: Contender, result: Comparison, outcome: Outcome, fine: bool) -> None:
         home = result.homes[contender.name]
-        shutil.rmtree(home.root, ignore_errors=True)
         lay_out(result.tree, home.projects)
         outcome.runs.append(self._measured(contender, home, contender.command(home), "first", fine))
         outcome.kept_bytes = contender.kept_bytes(home)
@@ -134,7 +138,7 @@ class Arena:
 
     def _measured(self, contender: Contender, home: Home, command: list[str], task: str, fine: bool = False) -> Run:
         os.sync()  # nobody pays for what another has left to be written
-        log = self.work / "logs" / f"{contender.name}-{task}.log"
+        log = self.homes.parent / "logs" / f"{contender.name}-{task}.log"
         run = measure(command, contender.environment(home), log, self.ceiling, fine)
         told(f"  {contender.name} {task}: {run.seconds:.2f} s, {run.peak_bytes / 2**20:.0f} MiB {run.stopped}")
         if run.exit_code and not run.stopped:

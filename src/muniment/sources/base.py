@@ -208,7 +208,8 @@ def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
     rest = b""
     skipped = 0
     for piece in pieces:
-        lines = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+        lines = piece.split(b"\n")
+        lines[0] = rest + lines[0]
         rest = lines.pop()
         for line in lines:
             if skipped:

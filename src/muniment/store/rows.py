@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, Unknown
+from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import text_of
 from muniment.store.words import hidden_words
 
@@ -38,7 +37,8 @@ class TextRow(NamedTuple):
     sidechain: str | None
     """The subagent file it comes from; None for the main file."""
     offset: int
-    body: str
+    body: bytes
+    """UTF-8: made once here, it crosses the border between processes and goes into SQLite as it is."""
     aux: str
 
 
@@ -58,18 +58,13 @@ class UsageRow(NamedTuple):
 
 def preview(text: str) -> str:
     """The first words on one line, safe to store anywhere."""
-    return storable(" ".join(text[: PREVIEW_CHARS * 4].split())[:PREVIEW_CHARS])
+    return storable(" ".join(text[: PREVIEW_CHARS * 4].split())[:PREVIEW_CHARS]).decode()
 
 
-def storable(text: str) -> str:
-    """Text that SQLite can hold: no NUL, no lone surrogate."""
-    if "\0" in text:
-        text = text.replace("\0", " ")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+def storable(text: str) -> bytes:
+    """Text as SQLite can hold it: no NUL, no lone surrogate."""
+    data = text.encode("utf-8", "replace")
+    return data.replace(b"\0", b" ") if b"\0" in data else data
 
 
 def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:
@@ -97,8 +92,7 @@ def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[Text
     for message in round_.messages:
         for block in message.blocks:
             for kind, tool, offset, text in _texts(block, message):
-                if offset >= since and text.strip():
-                    body = storable(text)
+                if offset >= since and (body := storable(text)) and not body.isspace():
                     yield TextRow(round_.number, kind, tool, sidechain, offset, body, hidden_words(body))
 
 
@@ -125,13 +119,16 @@ def _input_text(tool: Tool) -> str:
     """What was asked of a tool, as words: strings as they are, the rest as JSON."""
     if isinstance(tool.input, dict):
         values: list[object] = list(tool.input.values())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        return "\n".join(v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values)
-    return tool.input if isinstance(tool.input, str) else json.dumps(tool.input, ensure_ascii=False)
+        return "\n".join([_words_of(value) for value in values])
+    return _words_of(tool.input)
+
+
+def _words_of(value: object) -> str:
+    return value if isinstance(value, str) else codec.encode(value).decode()
 
 
 def _output_text(tool: Tool) -> str:
-    parts = tool.output or ()
-    return "\n".join(p.text if isinstance(p, Text) else "" for p in parts if not isinstance(p, Unknown))
+    return "\n".join([part.text for part in tool.output or () if isinstance(part, Text)])
 
 
 def usage_rows(round_: Round, sidechain: str | None) -> Iterator[UsageRow]:

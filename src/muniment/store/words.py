@@ -21,14 +21,13 @@ _HUMPS = (b"aA", b"AAa")
 """Where a new word begins inside a name: `checkToken`, `HTTPServer`."""
 
 
-def hidden_words(text: str) -> str:
+def hidden_words(data: bytes) -> str:
     """The words of a text that the tokenizer would not find, each once."""
-    data = text.encode("utf-8", "replace")
     found: set[str] = set()
     for name in _humped(data):
         found.update(_parts(name))
-    if not text.isascii() and data.translate(None, _NO_CJK):
-        for run in _CJK.findall(text):
+    if not data.isascii() and data.translate(None, _NO_CJK):
+        for run in _CJK.findall(data.decode()):
             found.update(pairs(run))
     return " ".join(sorted(found))
 
