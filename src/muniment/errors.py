@@ -6,7 +6,8 @@
     ├── UnknownFormat              5   no source recognises the file
     ├── Conflict                   6   the target holds something else; nothing was overwritten
     ├── Unsupported                7   a document or store of another version, or a target that cannot hold it
-    └── StoreError                 8   the store cannot be read or written
+    ├── StoreError                 8   the store cannot be read or written
+    └── NotRecorded                9   an event could not be recorded; nothing was acknowledged
 
 Damage inside a session is no error: it is a `Problem` value that travels beside the good data.
 """
@@ -59,3 +60,9 @@ class StoreError(MunimentError):
     """The store cannot be read or written."""
 
     exit_code = 8
+
+
+class NotRecorded(MunimentError):
+    """An event could not be recorded; whatever was acknowledged before is safe."""
+
+    exit_code = 9

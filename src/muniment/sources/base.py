@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from muniment import files
 from muniment.model import Facts, Loss, Round
+from muniment.model.events import Event, Written
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -102,6 +103,46 @@ class Move(Struct, frozen=True):
     """A new working folder."""
 
 
+class Dialect:
+    """How a recorder writes sessions in a source's format: formats of appended JSON lines have one."""
+
+    name: str
+
+    def new_id(self) -> str:
+        """An id for an event."""
+        return uuid.uuid4().hex
+
+    def place(self, root: Path, header: Event) -> Path:
+        """The file of a new session below `root`; the header's payload tells `session_id`, `start_ts` and more."""
+        raise NotImplementedError
+
+    def folder(self, root: Path) -> Path:
+        """Where below `root` the sessions of this format lie, at any depth."""
+        raise NotImplementedError
+
+    def lines(self, events: Sequence[Event]) -> list[Written]:
+        """Events that belong together as lines; fewer or none where the format has no line for them.
+
+        Raises `Unsupported` for an event that must not be dropped and that the format cannot hold."""
+        raise NotImplementedError
+
+    def events(self, line: bytes) -> list[Event]:
+        """What a line says. Raises ValueError if it is no line of this format."""
+        raise NotImplementedError
+
+    def identify(self, line: bytes) -> tuple[str, int] | None:
+        """Key and fingerprint of a line, as `lines` gave them; None for a line without an id. Never raises."""
+        raise NotImplementedError
+
+    def flag(self, line: bytes) -> bytes:
+        """The line marked as one whose id is taken by other content, if the format has a place for that."""
+        return line
+
+    def recovery(self, offset: int, length: int, sha256: str) -> bytes | None:
+        """A line that tells of a damaged span, if the format has one."""
+        return None
+
+
 class Source:
     """One agent's format. Subclasses set the names and fill in the methods; `write` is optional."""
 
@@ -111,6 +152,8 @@ class Source:
     """Bucket of sessions without a registered role."""
     retention_days: int | None = None
     """After how many days without change the agent deletes a session."""
+    dialect: Dialect | None = None
+    """How a recorder writes this format; None for formats that are only read or written whole."""
     resume_command: str = ""
     """How a person resumes a session, with `{id}` in place of its id."""
 

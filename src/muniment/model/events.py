@@ -1,0 +1,66 @@
+"""Events: what a recorder is told, in no format's words. A dialect writes them as the lines of its format.
+
+| type | payload |
+| --- | --- |
+| `header` | `session_id`, `start_ts`, `resumed_from`, `cwd`, and whatever else the harness knows at the start |
+| `user`, `assistant`, `thinking` | `text`, or `content` as a list of parts; an answer may have `model`, `usage`, … |
+| `tool_call` | `id`, `name`, `input` |
+| `tool_result` | `id`, `name`, `output` (text, or a list of parts), `is_error` |
+| `summary` | `text`: what takes the place of a compacted span |
+| `compaction_boundary` | `headUuid`, `anchorUuid`, `tailUuid`, `summary_event_uuid`, `first_kept`, `tokens_before` |
+| `branch` | `parent_session`, `parent_path`, `fork_uuid`, `summary` |
+| `checkpoint` | `path`, `sha256` (null: there was no such file), `mode` |
+| `sidechain` | `task_id`, `status`, `summary` |
+| `restriction` | `tool`, `pattern`: what the session may not do, and no session resumed from it either |
+| `recovery` | `offset`, `length`, `sha256` of a damaged span |
+| `terminator` | `end_ts`, `status`, `statistics` |
+
+Any other type is the harness's own, and is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+HEADER = "header"
+USER = "user"
+ASSISTANT = "assistant"
+THINKING = "thinking"
+TOOL_CALL = "tool_call"
+TOOL_RESULT = "tool_result"
+SUMMARY = "summary"
+COMPACTION = "compaction_boundary"
+BRANCH = "branch"
+CHECKPOINT = "checkpoint"
+SIDECHAIN = "sidechain"
+RESTRICTION = "restriction"
+RECOVERY = "recovery"
+TERMINATOR = "terminator"
+
+SPOKEN = frozenset({USER, ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, SUMMARY})
+"""Types that make up the conversation; the others tell what happened around it."""
+
+
+class Event(Struct, frozen=True):
+    """One thing that happened in a session."""
+
+    type: str
+    ts: str = ""
+    """ISO 8601, UTC."""
+    uuid: str = ""
+    prev_uuid: str | None = None
+    """The event that it follows."""
+    payload: Any = None
+
+
+class Written(Struct, frozen=True, gc=False):
+    """A line for a log, and what makes it the same line again."""
+
+    line: bytes
+    """Without its newline."""
+    key: str | None = None
+    """Id of the event in its session; None for a line that has none."""
+    fingerprint: int = 0
+    """Of its content, the time left out: the same key with another fingerprint is a conflict. Holds in this process."""

@@ -1,0 +1,104 @@
+"""Group commit: many appends, one write and one fsync.
+
+Whoever needs durability first leads: it commits for all who are waiting by then, and hands the lead to the first of
+those who came meanwhile. What nobody waits for is committed by a background thread a moment later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Entry(Generic[T]):
+    """Something to be committed, and the one who waits for it."""
+
+    __slots__ = ("error", "finished", "gate", "item")
+
+    def __init__(self, item: T) -> None:
+        self.item = item
+        self.finished = False
+        self.error: BaseException | None = None
+        self.gate = threading.Lock()
+        self.gate.acquire()
+
+
+class Group(Generic[T]):
+    """Commits items together. `commit` is called by one thread at a time."""
+
+    def __init__(self, commit: Callable[[Sequence[T]], None]) -> None:
+        self._commit = commit
+        self._mutex = threading.Lock()
+        self._waiting: list[Entry[T]] = []
+        self._leading = False
+
+    def submit(self, item: T) -> None:
+        """Return once the item is committed; raises what went wrong."""
+        entry = Entry(item)
+        with self._mutex:
+            self._waiting.append(entry)
+            leads, self._leading = not self._leading, True
+        if not leads:
+            entry.gate.acquire()
+        if not entry.finished:
+            self._lead()
+        if entry.error is not None:
+            raise entry.error
+
+    def _lead(self) -> None:
+        """Commit what is waiting, this thread's own item among it, then let another lead."""
+        with self._mutex:
+            batch, self._waiting = self._waiting, []
+        error: BaseException | None = None
+        try:
+            self._commit([entry.item for entry in batch])
+        except BaseException as raised:  # everybody in the batch is told, each in its own thread
+            error = raised
+        with self._mutex:
+            successor = self._waiting[0] if self._waiting else None
+            self._leading = successor is not None
+        for entry in batch:
+            entry.error, entry.finished = error, True
+            entry.gate.release()
+        if successor:
+            successor.gate.release()
+
+
+class Later:
+    """A background thread that acts once, a moment after it was asked to, however often it was asked."""
+
+    def __init__(self, act: Callable[[], None], seconds: float) -> None:
+        self._act = act
+        self._seconds = seconds
+        self._asked = False
+        self._wake = threading.Event()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def ask(self) -> None:
+        if self._asked:
+            return
+        self._asked = True
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="muniment-commit", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._wake.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            self._ended.wait(self._seconds)
+            if self._ended.is_set():
+                return
+            self._wake.clear()
+            self._asked = False
+            self._act()

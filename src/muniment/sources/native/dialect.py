@@ -1,0 +1,85 @@
+"""The lines of the recorder's own transcripts: one event each, in plain JSON.
+
+{"type":"user","ts":"2026-01-02T03:04:05.678Z","uuid":"5c1e…","prev_uuid":null,"payload":{"text":"hi"}}
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from muniment.model import codec
+from muniment.model.events import RECOVERY, Event, Written
+from muniment.sources.base import Dialect
+
+FOLDER = ".transcripts"
+
+
+class _About(Struct):
+    """An event without its payload."""
+
+    type: str
+    ts: str
+    uuid: str
+    prev_uuid: str | None
+
+
+class _Shape(Struct, gc=False):
+    """A line as far as its identity goes; the payload stays as it was written."""
+
+    type: str
+    uuid: str = ""
+    prev_uuid: str | None = None
+    payload: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_shape = msgspec.json.Decoder(_Shape).decode
+
+
+class Native(Dialect):
+    """Every event as it is."""
+
+    name = "native"
+
+    def place(self, root: Path, header: Event) -> Path:
+        return self.folder(root) / f"{header.payload['session_id']}.jsonl"
+
+    def folder(self, root: Path) -> Path:
+        return root / FOLDER
+
+    def lines(self, events: Sequence[Event]) -> list[Written]:
+        return [_line(event) for event in events]
+
+    def events(self, line: bytes) -> list[Event]:
+        try:
+            return [codec.decode(line, Event)]
+        except msgspec.ValidationError as error:
+            raise ValueError(f"not an event: {error}") from None
+
+    def identify(self, line: bytes) -> tuple[str, int] | None:
+        try:
+            shape = _decode_shape(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        return (shape.uuid, hash((shape.type, shape.prev_uuid, bytes(shape.payload)))) if shape.uuid else None
+
+    def flag(self, line: bytes) -> bytes:
+        return line[:-1] + b',"conflict":true}'
+
+    def recovery(self, offset: int, length: int, sha256: str) -> bytes:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        span = {"offset": offset, "length": length, "sha256": sha256}
+        return _line(Event(RECOVERY, now, uuid.uuid4().hex, None, span)).line
+
+
+def _line(event: Event) -> Written:
+    payload = codec.encode(event.payload)
+    about = _encode(_About(event.type, event.ts, event.uuid, event.prev_uuid))
+    line = b'%b,"payload":%b}' % (about[:-1], payload)
+    return Written(line, event.uuid or None, hash((event.type, event.prev_uuid, payload)))
