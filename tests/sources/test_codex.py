@@ -10,11 +10,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from codex.rollouts import any_record, facts_before, line, media_of
+from codex.rollouts import read as read_bytes
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from muniment.model import Event, Facts, Message, Round, Text, Thinking, Tool, Unknown
+from muniment import check, sources
+from muniment.model import Event, Facts, Loss, Message, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
-from muniment.sources.base import records
+from muniment.sources.base import Move, SourceFile, records
 from muniment.sources.codex import SOURCE
+from muniment.sources.codex.tokens import REPORTS, Report
 
 HERE = Path(__file__).parent / "codex"
 CASES = sorted(path.parent.name for path in HERE.glob("*/input.*"))
@@ -72,6 +78,77 @@ def test_cached_tokens_are_counted_apart() -> None:
     usage = answers(read("paginated")[0])[0].usage
     assert usage is not None
     assert (usage.input, usage.cache_read, usage.cache_write, usage.output) == (85, 10, 5, 10)
+
+
+def test_the_size_of_a_shortened_context_counts_nothing_and_is_kept_once() -> None:
+    events = [b for b in read("no_response")[0].blocks() if isinstance(b, Event) and b.kind == "token count"]
+    sizes = [event.detail["usage"]["total_tokens"] for event in events if event.detail]
+    assert sizes == [25]
+    assert len(events) == 6
+
+
+def test_a_response_that_left_no_item_is_a_message_of_its_own() -> None:
+    rounds = read("no_response")
+    told = [(text_of(m), m.usage.total, m.at) for m in answers(rounds[0]) if m.usage]
+    assert told == [
+        ("Working.", 99, "2026-01-02T03:00:07.000Z"),
+        ("", 24, "2026-01-02T03:00:14.000Z"),
+        ("Finished.", 33, "2026-01-02T03:00:16.000Z"),
+        ("", 11, "2026-01-02T03:00:18.000Z"),
+    ]
+    facts = facts_of(rounds)
+    assert (facts.tokens, facts.messages) == (200, 5)
+
+
+def test_check_would_find_a_lost_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = HERE / "no_response" / "input.jsonl"
+    file = SourceFile(str(path), path.name, "main", path.stat().st_size, 0)
+
+    def checked() -> check.Checked:
+        return check.check_transcript(SOURCE, FACTS, file, lambda: [path.read_bytes()])
+
+    assert checked().lossless
+    assert checked().export["usage"] == check.Tally(equal=5)
+    monkeypatch.setattr(Report, "kept", lambda self: None)
+    assert checked().export["usage"] == check.Tally(equal=4, lost=1)
+    assert not checked().lossless
+
+
+def test_another_agent_is_told_of_tokens_that_it_cannot_count() -> None:
+    rounds = read("no_response")
+    losses: list[Loss] = []
+    list(sources.named("claude-code").write(rounds, facts_of(rounds), Move(), media_of(rounds).__getitem__, losses))
+    assert ("tokens of an answer without content", 2) in [(loss.what, loss.count) for loss in losses]
+
+
+def report(total: int, last: int, response: str | None, kind: str) -> bytes:
+    """A report with figures that need not fit together."""
+    usage = {"input_tokens": last, "total_tokens": last + total % 2}
+    named = {"response_id": response} if response else {}
+    if kind == "token_usage_record":
+        return line(kind, {"usage": usage, "thread_token_usage": {"total_tokens": total}, **named})
+    info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": usage}
+    return line("event_msg", {"type": kind, "info": info, **named})
+
+
+names = st.sampled_from((None, None, "resp_1", "resp_2"))
+reports = st.builds(report, st.integers(0, 12), st.integers(0, 4), names, st.sampled_from(sorted(REPORTS)))
+reported = st.lists(any_record | reports, max_size=30).map(lambda found: b"\n".join(found) + b"\n")
+
+
+def reports_in(data: bytes) -> set[tuple[str, str]]:
+    found = [claim for record in records([data]) for claim in SOURCE.claims(record.raw)]
+    return {(claim.key, claim.field) for claim in found if claim.field in ("usage", "message id")}
+
+
+@settings(max_examples=300, deadline=None)
+@given(reported)
+def test_no_token_report_is_lost_or_made_up(data: bytes) -> None:
+    rounds = read_bytes(data)
+    facts = facts_before(rounds)[-1]
+    written = b"".join(SOURCE.write(iter(rounds), facts, Move(), media_of(rounds).__getitem__, []))
+    assert reports_in(written) == reports_in(data)
+    assert facts_before(read_bytes(written))[-1].tokens == facts.tokens
 
 
 def test_what_a_human_says_in_a_running_turn_steers_it() -> None:

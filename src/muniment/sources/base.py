@@ -107,10 +107,18 @@ class Dialect:
     """How a recorder writes sessions in a source's format: formats of appended JSON lines have one."""
 
     name: str
+    resumes_in_place: bool = False
+    """Whether a resumed session goes on in the same file, because the format cannot say what it goes on from."""
+    ignored_by_git: bool = False
+    """Whether its folder lies in somebody's project and must not be committed with it."""
 
     def new_id(self) -> str:
         """An id for an event."""
         return uuid.uuid4().hex
+
+    def root(self, cwd: Path, env: Mapping[str, str]) -> Path:
+        """Where sessions are recorded unless somebody says otherwise: in the working folder."""
+        return cwd
 
     def place(self, root: Path, header: Event) -> Path:
         """The file of a new session below `root`; the header's payload tells `session_id`, `start_ts` and more."""
@@ -267,3 +275,12 @@ def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
             rest = b""
     if rest or skipped:
         yield Record(offset, b"" if skipped else rest, skipped + len(rest), torn=True)
+
+
+def is_whole(record: Record, decode: Callable[[bytes], object]) -> bool:
+    """Whether a record can be read: a last line without its newline counts once it is whole."""
+    try:
+        decode(record.raw)
+    except ValueError:
+        return False
+    return True

@@ -8,6 +8,9 @@ texts met in real files of versions 1.0 to 2.1.
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from muniment.model.codec import mapping
 
 INJECTED = {
     "<local-command-caveat>": "notice",
@@ -80,3 +83,18 @@ def _unless_more_follows(text: str, start: str) -> str | None:
         if rest:
             return None
     return INJECTED[start]
+
+
+def injected_as(content: list[Any]) -> str | None:
+    """What the content of a user record was put in as; None if any of its texts is a human's."""
+    texts = [str(mapping(part).get("text", "")) for part in content if mapping(part).get("type") == "text"]
+    if len(texts) < len(content) or not texts:
+        return None
+    kinds = [injected_kind(text) for text in texts]
+    return kinds[0] if all(kinds) else None
+
+
+def is_from_human(command: dict[str, Any]) -> bool:
+    """Whether a queued command is a person's: it is, unless it says that it is a notification."""
+    kind = mapping(command.get("origin")).get("kind")
+    return command.get("commandMode", "prompt") == "prompt" and kind in (None, "human")

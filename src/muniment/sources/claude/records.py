@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from muniment.model import codec
+from muniment.model import Usage, codec
 
 
 class AgentResult(Struct, gc=False):
@@ -104,3 +104,18 @@ def _what_is_wrong(raw: bytes, error: ValueError) -> str:
     if b"\0" in raw[:1]:
         return "NUL bytes in front of a record"
     return f"not JSON: {error}"
+
+
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """Anthropic counts what was not cached as input; so do we."""
+
+    def count(name: str) -> int:
+        value = usage.get(name)
+        return value if type(value) is int else 0
+
+    return Usage(
+        input=count("input_tokens"),
+        output=count("output_tokens"),
+        cache_read=count("cache_read_input_tokens"),
+        cache_write=count("cache_creation_input_tokens"),
+    )

@@ -1,7 +1,8 @@
 """What each line of a rollout says, told without the reader: the yardstick of `check`.
 
 Items carry no ids, so what is said names itself: a text is the same text wherever it stands. Calls and outputs go
-by their call id. Events that repeat an item are claims of no conversation.
+by their call id, tokens by their figures: a report repeats itself whenever a limit has moved. Events that repeat an
+item are claims of no conversation.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from muniment.sources.codex import items, prompts, records
 from muniment.sources.codex.records import Line, listing, text
 
 _REPEATED = ("agent_message", "user_message", "agent_reasoning")
+_REPORTS = ("token_count", "token_usage_record")
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -36,7 +38,18 @@ def claims(line: bytes) -> Iterator[Claim]:
     elif kind in _REPEATED:
         yield Claim(f"{kind} {payload.get('message') or payload.get('text')}", f"record: {kind}")
     else:
+        if kind in _REPORTS:
+            yield from _usage(payload)
         yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
+
+
+def _usage(payload: dict[str, Any]) -> Iterator[Claim]:
+    """What a report says of one response; limits and running totals beside it are no part of the conversation."""
+    said = mapping(payload.get("usage")) or mapping(mapping(payload.get("info")).get("last_token_usage"))
+    if said:
+        yield Claim(f"usage {codec.encode(said).decode()}", "usage", said)
+    if said and (response := text(payload, "response_id")):
+        yield Claim(response, "message id", response)
 
 
 def _item(record: Line, line: bytes) -> Iterator[Claim]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from muniment.model import Facts, Ref, Round
-from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
 from muniment.sources.codex import oldest, records
 from muniment.sources.codex.records import Line, text
 from muniment.sources.codex.rounds import RoundReader
@@ -37,24 +37,16 @@ def _lines(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
     if first is None:
         return iter(())
     whole = chain([first], rest)
-    if oldest.is_document(first, resumed, _complete(first)):
+    if oldest.is_document(first, resumed, is_whole(first, records.decode)):
         return oldest.objects(whole, resumed)
     return whole
-
-
-def _complete(record: Record) -> bool:
-    try:
-        records.decode(record.raw)
-    except ValueError:
-        return False
-    return True
 
 
 def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
     """Each record with its place; damage is a record too, a torn tail not yet one."""
     turns = Turns()
     for record in lines:
-        if record.torn and not _complete(record):
+        if record.torn and not is_whole(record, records.decode):
             continue
         ref = Ref(record.offset, record.length)
         if not record.raw.strip():

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 from msgspec import structs
 
-from muniment.model import Event, Facts, Ref, Round, Text, Thinking, Tool, Unknown, Usage
+from muniment.model import Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.sources.builder import Draft, RoundBuilder, quiet
-from muniment.sources.codex import events, items, prompts, tokens
+from muniment.sources.codex import events, heard, items, prompts, tokens
+from muniment.sources.codex.heard import Heard
 from muniment.sources.codex.records import Line, listing, mapping, text
 from muniment.sources.codex.turns import Placed, spoken_text
 
@@ -29,8 +30,7 @@ class RoundReader:
         self.told = {"cwd": facts.cwd, "branch": facts.branch, "client": facts.client}
         self.now = dict(self.told)
         self.linked = {(link.kind, link.session) for link in facts.links}
-        self.heard: dict[int, Text | Thinking] = {}
-        """What events said, by their place, until an item says it too."""
+        self.heard = Heard()
         self.spare = 0
         self.take_type: dict[str, Callable[[Line, Ref], None]] = {
             "session_meta": self._meta,
@@ -54,17 +54,16 @@ class RoundReader:
 
     def close(self) -> Round:
         """The round as it stands."""
-        self._speak()
+        self.heard.speak(self.round, self._message, self.model)
         if pending := self.response.pending:
-            answers = [draft for draft in self.round.drafts if draft.role == "assistant"]
-            _add(answers[-1] if answers else self._message("assistant", None), pending.usage)
+            self._alone(pending)
         return self.round.close()
 
     # -- what a human said, and what was put beside it
 
     def _prompt(self, line: Line, ref: Ref, queued: bool) -> None:
         self.round.prompted = True
-        self._speak()
+        self.heard.speak(self.round, self._message, self.model)
         self.response.interrupt()
         draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
         if line.type == "response_item":
@@ -119,12 +118,12 @@ class RoundReader:
         texts = [block.text for block in blocks if isinstance(block, Text)]
         if phase := text(payload, "phase"):
             _noted(draft, "phases", {str(_count_of(draft) - len(texts) + n): phase for n in range(len(texts))})
-        self._forget("\n\n".join(texts), Text)
+        self.heard.forget_words("\n\n".join(texts))
 
     def _thought(self, payload: dict[str, Any], ref: Ref) -> None:
         block = items.thinking(payload, ref)
         self._answer(ref).blocks.append(block)
-        self.heard = {place: said for place, said in self.heard.items() if not isinstance(said, Thinking)}
+        self.heard.forget_thoughts()
 
     def _call(self, payload: dict[str, Any], ref: Ref) -> None:
         draft = self._answer(ref)
@@ -150,48 +149,34 @@ class RoundReader:
     # -- events and settings
 
     def _event(self, line: Line, ref: Ref) -> None:
-        if line.kind in ("token_count", "token_usage_record") and (report := tokens.report_of(line)):
-            self.response.report(report)
-        elif line.kind in ("agent_message", "agent_reasoning", "item_completed"):
-            self._hear(line, ref)
+        if line.kind in tokens.REPORTS and (report := tokens.report_of(line, self.model)):
+            self._reported(report, events.named(line.kind), ref)
+            return
+        if line.kind in heard.KINDS:
+            self.heard.hear(line, ref)
         elif line.kind == "collab_agent_spawn_end":
             self._spawned(line.payload)
         self.round.add(events.event(line, ref))
 
-    def _hear(self, line: Line, ref: Ref) -> None:
-        item = mapping(line.payload, "item")
-        if line.kind == "agent_message" and (said := text(line.payload, "message")):
-            self.heard[ref.offset] = Text(said, ref)
-        elif line.kind == "agent_reasoning" and (said := text(line.payload, "text")):
-            self.heard[ref.offset] = Thinking(said, ref=ref)
-        elif item.get("type") == "AgentMessage" and (said := "".join(prompts.texts_of(item))):
-            self.heard[ref.offset] = Text(said, ref)
+    def _reported(self, report: tokens.Report, kind: str, ref: Ref) -> None:
+        """Tokens count for a message; a report that counts for none is kept as it is."""
+        weight = self.response.weigh(report)
+        if weight == "spent" and (former := self.response.report(report)):
+            self._alone(former, None if self.response.pending else self.response.draft)
+        self.round.add(quiet(kind, ref, report.kept() if weight == "noted" else None))
 
-    def _forget(self, said: str, kind: type[Text]) -> None:
-        """An item repeats an event: the one with the same words, else the oldest that none repeated yet."""
-        waiting = [place for place, block in self.heard.items() if isinstance(block, kind)]
-        same = [place for place in waiting if self.heard[place].text == said]
-        for place in (same or waiting)[:1]:
-            del self.heard[place]
-
-    def _speak(self) -> None:
-        """What only events told, as in a file without items, becomes part of the conversation.
-
-        An item follows its event at once, so what none has repeated before a human speaks none will."""
-        if not self.heard:
-            return
-        if not self.round.drafts:
-            self._message("assistant", next(iter(self.heard.values())).ref.at)
-        drafts, self.round.drafts = self.round.drafts, []
-        for draft in drafts:
-            blocks, draft.blocks = draft.blocks, []
-            self.round.drafts.append(draft)
-            for block in blocks:
-                said = self.heard.get(block.ref.offset) if isinstance(block, Event) else None
-                if said and self.round.drafts[-1].role == "user":
-                    self._message("assistant", said.ref.at, model=self.model)
-                self.round.drafts[-1].blocks.append(said or block)
-        self.heard = {}
+    def _alone(self, report: tokens.Report, before: Draft | None = None) -> None:
+        """A report whose response left no item: that of an answer without one, else a message of its own."""
+        drafts = self.round.drafts
+        position = drafts.index(before) if before else len(drafts)
+        answers = [draft for draft in drafts[:position] if draft.role == "assistant"]
+        if answers and "usage" not in answers[-1].fields:
+            report.tell(answers[-1])
+        elif before:
+            drafts.insert(position, alone := Draft("assistant", dict(report.about)))
+            report.tell(alone)
+        else:
+            report.tell(self._message("assistant", **report.about))
 
     def _spawned(self, payload: dict[str, Any]) -> None:
         """A call has started a session of its own."""
@@ -254,10 +239,3 @@ def _noted(draft: Draft, name: str, note: dict[str, Any]) -> None:
 
 def _count_of(draft: Draft) -> int:
     return sum(1 for block in draft.blocks if isinstance(block, Text))
-
-
-def _add(draft: Draft, usage: Usage) -> None:
-    """Tokens of a response that left no item count with the last that did."""
-    known = draft.fields.get("usage") or Usage()
-    pairs = zip(structs.astuple(known), structs.astuple(usage), strict=True)
-    draft.fields["usage"] = Usage(*(one + other for one, other in pairs))

@@ -9,11 +9,12 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.base import MediaBytes
-from muniment.sources.codex import compose, events, items, prompts
+from muniment.sources.codex import compose, events, items, prompts, tokens
 from muniment.sources.codex.losses import Losses
 
 _TURNING = ("turn aborted", "thread rolled back")
 """Events that end a turn or come behind its end."""
+_REPORTS = frozenset(events.named(kind) for kind in tokens.REPORTS)
 
 
 class Speech:
@@ -87,7 +88,9 @@ class Speech:
         """A response: its items, its tokens, and what its calls gave back."""
         notes = codec.mapping(message.raw) if self.own else {}
         phases, calls = codec.mapping(notes.get("phases")), codec.mapping(notes.get("calls"))
-        spoken, reported = 0, False
+        spoken, reported = 0, all(isinstance(block, Event) for block in message.blocks)
+        if reported:  # no item tells its time, so it is told before events bring theirs
+            yield from self._report(message)
         for block in message.blocks:
             if not isinstance(block, Event):
                 self.at = block.ref.at or self.at
@@ -140,12 +143,14 @@ class Speech:
         if message.usage:
             pairs = zip(structs.astuple(self.total), structs.astuple(message.usage), strict=True)
             self.total = Usage(*(one + other for one, other in pairs))
-            last = compose.counted(message, self.own)
-            info = {"total_token_usage": compose.in_convention(self.total), "last_token_usage": last}
-            said: dict[str, Any] = {"info": info | {"model_context_window": None}, "rate_limits": None}
-            # The client has no such field and skips it; with it the response keeps its name.
-            yield self._event("token_count", **said | ({"response_id": message.id} if message.id else {}))
+            yield self._tokens(compose.counted(message, self.own), message.id)
         yield from self._given_back()
+
+    def _tokens(self, last: dict[str, Any], response: str | None) -> bytes:
+        info = {"total_token_usage": compose.in_convention(self.total), "last_token_usage": last}
+        said: dict[str, Any] = {"info": info | {"model_context_window": None}, "rate_limits": None}
+        # The client has no such field and skips it; with it the response keeps its name.
+        return self._event("token_count", **said | ({"response_id": response} if response else {}))
 
     def _given_back(self) -> Iterator[bytes]:
         outputs, self.outputs = self.outputs, []
@@ -176,10 +181,12 @@ class Speech:
             yield self.line("compacted", compose.compacted(block))
 
     def _is_carried(self, event: Event) -> bool:
-        """Whether an event has a record of its own: a name, injected text, what a reader was shown."""
+        """Whether an event has a record of its own: a name, tokens, injected text, what a reader was shown."""
+        detail = codec.mapping(event.detail)
         if event.kind == "title":
-            detail = codec.mapping(event.detail)
             return detail.get("by") == "user" and detail.get("title") != self.title
+        if event.kind in _REPORTS:
+            return self.own and "usage" in detail
         return self.own and (event.kind in prompts.REMEMBERED or bool(event.text and events.again(event)))
 
     def _happened(self, event: Event) -> Iterator[bytes]:
@@ -190,6 +197,9 @@ class Speech:
         if event.kind in prompts.REMEMBERED:
             content = [{"type": "input_text", "text": event.text or event.detail}]
             yield self.line("response_item", {"type": "message", "role": "user", "content": content})
+        elif event.kind in _REPORTS:
+            detail = codec.mapping(event.detail)
+            yield self._tokens(detail["usage"], detail.get("response"))
         elif event.kind == "title":
             self.title = codec.mapping(event.detail)["title"]
             yield self._event("thread_name_updated", thread_id=self.session, thread_name=self.title)

@@ -1,0 +1,119 @@
+"""The parts of a message's content, as blocks and back.
+
+A part is a dictionary with a `type`; any part of a foreign file may be anything. What a block cannot hold exactly
+stays as it came, so that writing gives the very part again.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, cast
+
+from muniment.model import Block, Compaction, Event, Media, Ref, Text, Thinking, Tool, Unknown
+from muniment.model.codec import mapping
+from muniment.sources.base import MediaBytes
+from muniment.sources.builder import RoundBuilder
+
+# -- reading
+
+
+def type_of(part: Any) -> Any:
+    """What a part calls itself."""
+    return mapping(part).get("type")
+
+
+def plain(ref: Ref) -> Ref:
+    """The place of content that is a string, not a list of parts."""
+    return Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
+
+
+def read(part: Any, ref: Ref, round_: RoundBuilder) -> Any:
+    """One content part as a block."""
+    if not isinstance(part, dict):
+        return Unknown(kind="part", value=part, ref=ref)
+    part = mapping(cast("Any", part))
+    kind = part.get("type")
+    if kind == "text" and isinstance(text := part.get("text"), str):
+        return Text(text, ref)
+    signature = part.get("signature")
+    if kind == "thinking" and isinstance(text := part.get("thinking"), str) and isinstance(signature, str | None):
+        return Thinking(text, signature, ref=ref)
+    if kind == "redacted_thinking" and isinstance(data := part.get("data"), str):
+        return Thinking("", data, redacted=True, ref=ref)
+    if kind in ("image", "document") and (media := _media(part, ref, round_)):
+        return media
+    return Unknown(kind=str(kind), value=part, ref=ref)
+
+
+def _media(part: dict[str, Any], ref: Ref, round_: RoundBuilder) -> Media | None:
+    """An image or document that holds nothing but base64; anything richer stays as it came."""
+    source = mapping(part.get("source"))
+    if len(part) != 2 or source.get("type") != "base64" or set(source) != {"type", "media_type", "data"}:
+        return None
+    if not isinstance(data := source["data"], str) or not isinstance(media_type := source["media_type"], str):
+        return None
+    made = round_.add_media(data, media_type, ref)
+    return made if isinstance(made, Media) else None
+
+
+def output(part: Any, round_: RoundBuilder) -> Text | Media | Unknown:
+    """What a tool gave back is text, media, or kept as it came; it carries no ref of its own."""
+    block = read(part, Ref(), round_)
+    known = isinstance(block, (Text, Media, Unknown))
+    return block if known else Unknown(kind=str(type_of(part)), value=part)
+
+
+def as_event(kind: str, part: Any, ref: Ref, round_: RoundBuilder) -> Block:
+    """A part that no human wrote; only its words become an event."""
+    block = read(part, ref, round_)
+    return Event(kind=kind, text=block.text, ref=ref) if isinstance(block, Text) else block
+
+
+def as_compaction(part: Any, ref: Ref, round_: RoundBuilder) -> Block:
+    """A part of the summary that a conversation goes on from."""
+    block = read(part, ref, round_)
+    return Compaction(text=block.text, ref=ref) if isinstance(block, Text) else block
+
+
+# -- writing
+
+
+def written(block: Block, media: MediaBytes) -> Any:
+    """A block of a message or an output as the part that it was."""
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Media():
+            return _image(block, media)
+        case Unknown(_, value):
+            return value if value is not None else {"type": "text", "text": ""}
+        case _:
+            raise AssertionError(f"not a content part: {block!r}")
+
+
+def _image(block: Media, media: MediaBytes) -> dict[str, Any]:
+    data = base64.b64encode(media(block.name)).decode("ascii")
+    kind = "image" if block.media_type.startswith("image/") else "document"
+    return {"type": kind, "source": {"type": "base64", "media_type": block.media_type, "data": data}}
+
+
+def thought(block: Thinking) -> dict[str, Any]:
+    """Thinking with its signature; of what was withheld there is nothing else."""
+    if block.redacted:
+        return {"type": "redacted_thinking", "data": block.signature}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+
+
+def call(tool: Tool, native: bool) -> dict[str, Any]:
+    """A call; the API takes nothing but an object for its input."""
+    value = tool.input if native or mapping(tool.input) else {"input": tool.input}
+    return {"type": "tool_use", "id": tool.id, "name": tool.name, "input": value}
+
+
+def result(tool: Tool, media: MediaBytes) -> dict[str, Any]:
+    """What a tool gave back: one string where it was one, or where there is nothing but text."""
+    parts = [written(part, media) for part in tool.output or ()]
+    as_string = tool.result.plain if tool.result else all(isinstance(p, Text) for p in tool.output or ())
+    content: Any = "".join(part.get("text", "") for part in parts) if as_string else parts
+    part: dict[str, Any] = {"tool_use_id": tool.id, "type": "tool_result", "content": content}
+    return part if tool.is_error is None else part | {"is_error": tool.is_error}
