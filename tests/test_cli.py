@@ -57,7 +57,7 @@ def test_up_with_nothing_found_offers_the_demo(cli: Cli) -> None:
 
 
 def test_the_demo_has_a_store_of_its_own(cli: Cli) -> None:
-    assert "3 sessions found: 3 new" in cli("up", "--demo").stdout
+    assert "6 sessions found: 6 new" in cli("up", "--demo").stdout
     assert "muniment-demo" in cli("up", "--demo").stdout
     assert cli("sessions").stdout == ""
 

@@ -167,6 +167,15 @@ def changed_at(path: Path) -> tuple[int, int]:
     return (status.st_mtime_ns, status.st_size)
 
 
+def same_file(status: os.stat_result, path: Path) -> bool:
+    """Whether an open file is the one that is now at a path."""
+    try:
+        there = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (there.st_ino, there.st_dev) == (status.st_ino, status.st_dev)
+
+
 def sync(folder: Path) -> None:
     """Everything written to the file system of `folder` so far survives a power cut when this returns."""
     libc_syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None

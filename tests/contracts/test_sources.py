@@ -200,7 +200,7 @@ def test_a_fork_carries_its_new_identity_and_not_the_old(sample: Sample) -> None
         move = Move(session_id=new, cwd="/elsewhere")
         data, _ = write(sample.source, sample, move)
         assert new.encode() in data
-        assert new in sample.source.place(facts, move)
+        assert new[:8] in sample.source.place(facts, move)  # some formats name files by the first digits
         rewritten = fold(read(sample.source, data, Facts(new, sample.source.name)), Facts(new, sample.source.name))
         assert rewritten.first_cwd == "/elsewhere"
 

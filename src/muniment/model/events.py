@@ -42,6 +42,9 @@ TERMINATOR = "terminator"
 SPOKEN = frozenset({USER, ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, SUMMARY})
 """Types that make up the conversation; the others tell what happened around it."""
 
+GRANTS = frozenset({"allow", "grant", "permission", "permission_grant", "permission_granted"})
+"""Types that no recorded event may have: a grant of permission belongs to one session and to no file."""
+
 
 class Event(Struct, frozen=True):
     """One thing that happened in a session."""

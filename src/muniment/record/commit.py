@@ -16,11 +16,13 @@ T = TypeVar("T")
 class Entry(Generic[T]):
     """Something to be committed, and the one who waits for it."""
 
-    __slots__ = ("error", "finished", "gate", "item")
+    __slots__ = ("error", "finished", "gate", "item", "leads")
 
     def __init__(self, item: T) -> None:
         self.item = item
         self.finished = False
+        self.leads = False
+        """It was told to lead."""
         self.error: BaseException | None = None
         self.gate = threading.Lock()
         self.gate.acquire()
@@ -42,11 +44,32 @@ class Group(Generic[T]):
             self._waiting.append(entry)
             leads, self._leading = not self._leading, True
         if not leads:
-            entry.gate.acquire()
+            self._await(entry)
         if not entry.finished:
             self._lead()
         if entry.error is not None:
             raise entry.error
+
+    def _await(self, entry: Entry[T]) -> None:
+        """Until it is committed, or its turn to lead. Who is interrupted meanwhile must not keep the lead."""
+        try:
+            entry.gate.acquire()
+        except BaseException:
+            with self._mutex:
+                if entry in self._waiting:
+                    self._waiting.remove(entry)
+                successor = self._pass_on() if entry.leads else None
+            if successor:
+                successor.gate.release()
+            raise
+
+    def _pass_on(self) -> Entry[T] | None:
+        """Who leads next. Under the mutex."""
+        self._leading = bool(self._waiting)
+        if not self._waiting:
+            return None
+        self._waiting[0].leads = True
+        return self._waiting[0]
 
     def _lead(self) -> None:
         """Commit what is waiting, this thread's own item among it, then let another lead."""
@@ -58,8 +81,7 @@ class Group(Generic[T]):
         except BaseException as raised:  # everybody in the batch is told, each in its own thread
             error = raised
         with self._mutex:
-            successor = self._waiting[0] if self._waiting else None
-            self._leading = successor is not None
+            successor = self._pass_on()
         for entry in batch:
             entry.error, entry.finished = error, True
             entry.gate.release()

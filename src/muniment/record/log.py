@@ -18,76 +18,51 @@ import errno
 import fcntl
 import hashlib
 import os
-import stat
 import threading
-import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
-
-from msgspec import Struct
 
 from muniment import files
 from muniment.errors import NotRecorded
 from muniment.model.events import Written
 from muniment.record.commit import Group, Later
+from muniment.record.disk import lock, open_durable, segment_path, segments
+from muniment.record.lines import Ack, Batch, Format, Item, Place, Rotation, other_key
+from muniment.record.seal import Seal
 
 GROUP_SECONDS = 0.05
-LOCK_SECONDS = 10.0
 CHUNK_BYTES = 1 << 20
 
 Observe = Callable[[int, bytes], None]
 """Told of every whole line that others wrote: its offset and its bytes."""
 
 
-class Ack(Struct, frozen=True, gc=False):
-    """An event is in the file; it survives the death of every process."""
-
-    byte_offset: int
-    line_number: int
-    duplicate: bool = False
-    """The same event was there already; nothing was written."""
-    conflict: bool = False
-    """Its id was taken by other content; both are kept."""
-
-
-class Format(Protocol):
-    """What the engine must know of the lines: a part of a dialect."""
-
-    def identify(self, line: bytes) -> tuple[str, int] | None: ...
-    def flag(self, line: bytes) -> bytes: ...
-    def recovery(self, offset: int, length: int, sha256: str) -> bytes | None: ...
-
-
-_Place = tuple[int, int, int]
-"""Offset, line number and fingerprint of a line."""
-
-
-class _Item:
-    """A line on its way into the file."""
-
-    __slots__ = ("ack", "written")
-
-    def __init__(self, written: Written) -> None:
-        self.written = written
-        self.ack: Ack | None = None
-
-
 class Log:
     """One JSONL file, open for appending. Safe to share between threads; a forked child opens its own."""
 
-    def __init__(self, path: Path, form: Format, observe: Observe | None = None, follow: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        form: Format,
+        observe: Observe | None = None,
+        rotation: Rotation | None = None,
+        seal: Seal | None = None,
+    ) -> None:
         self.path = path
         """The first segment; `segment` is the one that is written to."""
         self.form = form
         self.observe = observe
-        self.follow = follow
-        """Whether other writers put a new file in this one's place (rotation), to which one must move on."""
+        self.rotation = rotation
+        """Set, other writers may put a new file in this one's place, to which one must move on."""
+        self.seal = seal
         self.damage: list[str] = []
         """What was found wrong with the file while it was open."""
         self._mutex = threading.Lock()
-        self._seen: dict[str, _Place] = {}
-        self._unsynced: list[_Item] = []
+        self._syncing = threading.Lock()
+        """Held while the disk works: the descriptor must not be closed meanwhile."""
+        self._seen: dict[str, Place] = {}
+        self._unsynced: list[Item] = []
         """Lines that no fsync has covered: what a failing disk would lose."""
         self._pid = os.getpid()
         self._descriptor = -1
@@ -99,12 +74,13 @@ class Log:
         self._lines: int = 0
         self._closed = False
         self._broken: NotRecorded | None = None
-        self._group = Group[_Item | None](self._commit)
+        self._group = Group[Item | None](self._commit)
         self._later = Later(self._flush_quietly, GROUP_SECONDS)
         for number, segment in enumerate(segments(path)):
             self._open(segment, number)
             self._enter()
             self._leave()
+        _OPEN.add(self)
 
     # -- appending
 
@@ -113,7 +89,7 @@ class Log:
         if b"\n" in written.line:
             raise ValueError("a line of JSON holds no newline")
         self._own()
-        item = _Item(written)
+        item = Item(written)
         if durable:
             self._group.submit(item)
         else:
@@ -122,6 +98,12 @@ class Log:
             self._later.ask()
         assert item.ack, "a line that was added is acknowledged"
         return item.ack
+
+    def know(self, lines: Iterable[bytes]) -> None:
+        """Lines of another file that count as there already."""
+        for line in lines:
+            if known := self.form.identify(line):
+                self._seen.setdefault(known[0], (-1, -1, known[1]))
 
     def flush(self) -> None:
         """Everything accepted so far is durable when this returns."""
@@ -133,14 +115,17 @@ class Log:
         if self._closed:
             return
         try:
-            if self._pid == os.getpid() and self._broken is None:
+            if self._pid == os.getpid():
                 self.flush()
         finally:
             self._closed = True
             self._later.end()
-            os.close(self._descriptor)
+            _OPEN.discard(self)
+            self._let_go()
+            if self.seal:
+                self.seal.close()
 
-    def _add(self, items: Sequence[_Item]) -> None:
+    def _add(self, items: Sequence[Item]) -> None:
         """Write these lines, all at once, except those that are there already."""
         if self._closed:
             raise NotRecorded(f"{self.path}: the log is closed", "open it again to append")
@@ -148,8 +133,11 @@ class Log:
             raise self._broken
         self._enter()
         try:
+            items = [*self._follow(), *items]
+            self._rotate_if_due()
+            self._end_whole_line()
             before = self._mended() if self._torn else b""
-            batch = _Batch(self._end + len(before), self._lines + before.count(b"\n"))
+            batch = Batch(self._end + len(before), self._lines + before.count(b"\n"))
             for item in items:
                 batch.take(item, self._seen, self.form)
             if batch.lines:
@@ -158,8 +146,43 @@ class Log:
                 self._end, self._lines, self._torn = self._end + len(data), batch.number, 0
                 self._seen.update(batch.new)
                 self._unsynced += batch.added
+                if self.seal:
+                    self.seal.cover(self._read, self._end)
         finally:
             self._leave()
+
+    def _rotate_if_due(self) -> None:
+        """Begin a new file where the old one is full; what the old one holds is made durable first."""
+        if self.rotation is None or not self._lines or not self.rotation.due(self._end, self._lines):
+            return
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise self._give_up(error) from error
+        self._unsynced = []
+        self.rotation.move()
+        self._open(self.segment, self._number)
+        self._enter()
+
+    def _follow(self) -> list[Item]:
+        """To the segment that another writer began because an fsync failed here; gives what must be written again."""
+        lost: list[Item] = []
+        while os.access(self._following, os.F_OK):
+            lost, self._unsynced = [*lost, *self._unsynced], []
+            self._leave()
+            self._open(segment_path(self.path, self._number + 1), self._number + 1)
+            self._enter()
+        for item in lost:
+            self._forget(item.written)
+        return lost
+
+    def _end_whole_line(self) -> None:
+        """A line that lacks nothing but its newline is an event: it must not be recorded again."""
+        offset = self._end - self._torn
+        if self._torn and self.form.identify(torn := self._read(offset, self._end)):
+            self._write(b"\n")
+            self._end, self._torn = self._end + 1, 0
+            self._learn(offset, torn)
 
     def _mended(self) -> bytes:
         """What must stand before the next line: an end for one that its writer left unfinished, and word of it."""
@@ -195,7 +218,7 @@ class Log:
         lock(self._descriptor, self.segment)
         try:
             while (status := self._status()) is None:
-                self._open(self.segment, self._number)
+                self._move_on()
                 lock(self._descriptor, self.segment)
             if status.st_size != self._end:
                 self._catch_up(status.st_size)
@@ -210,16 +233,17 @@ class Log:
     def _status(self) -> os.stat_result | None:
         """The state of the open file; None if it is no longer the one at its path."""
         status = os.fstat(self._descriptor)
-        if self.follow:
-            with contextlib.suppress(FileNotFoundError):
-                there = os.stat(self.segment)
-                return status if (there.st_ino, there.st_dev) == (status.st_ino, status.st_dev) else None
-            return None
-        if status.st_nlink:
-            return status
-        self.damage.append("the file was deleted while it was open")
-        self._seen.clear()
-        return None
+        there = files.same_file(status, self.segment) if self.rotation else status.st_nlink
+        return status if there else None
+
+    def _move_on(self) -> None:
+        """To the file that is now at the path. Of a rotated one the rest is learnt first; a deleted one is void."""
+        if self.rotation:
+            self._catch_up(os.fstat(self._descriptor).st_size)
+        else:
+            self.damage.append("the file was deleted while it was open")
+            self._seen.clear()
+        self._open(self.segment, self._number)
 
     def _catch_up(self, size: int) -> None:
         """Learn the lines that were added since we last looked; only those are read."""
@@ -247,7 +271,9 @@ class Log:
         if self.observe:
             self.observe(offset, line)
         if known := self.form.identify(line):
-            self._seen.setdefault(known[0], (offset, self._lines, known[1]))
+            place = (offset, self._lines, known[1])
+            if self._seen.setdefault(known[0], place)[2] != known[1]:
+                self._seen.setdefault(other_key(*known), place)
 
     def _read(self, start: int, end: int) -> bytes:
         return os.pread(self._descriptor, end - start, start)
@@ -260,12 +286,18 @@ class Log:
             return
         self._pid = os.getpid()
         self._mutex = threading.Lock()
+        self._syncing = threading.Lock()
         self._unsynced = []
-        self._group = Group[_Item | None](self._commit)
+        self._group = Group[Item | None](self._commit)
         self._later = Later(self._flush_quietly, GROUP_SECONDS)
         known = self._end, self._torn, self._lines
         self._open(self.segment, self._number)
         self._end, self._torn, self._lines = known
+
+    def _let_go(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
     def _open(self, segment: Path, number: int) -> None:
         """Open a segment, made if it is not there; its name is durable before anything in it is."""
@@ -273,31 +305,43 @@ class Log:
             descriptor = open_durable(segment)
         except OSError as error:
             raise NotRecorded(f"{segment}: {error.strerror or error}", "can this folder be written?") from error
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        with self._syncing:
+            self._let_go()
         self.segment, self._number, self._descriptor = segment, number, descriptor
+        self._following = str(segment_path(self.path, number + 1))
         self._end = self._torn = self._lines = 0
 
     # -- durability
 
-    def _commit(self, items: Sequence[_Item | None]) -> None:
+    def _commit(self, items: Sequence[Item | None]) -> None:
         """Write the lines and sync. While the disk works, the mutex is free and others may append."""
         lines = [item for item in items if item]
         with self._mutex:
+            if self._broken is not None:
+                raise self._broken
             if lines:
                 self._add(lines)
-            descriptor, covered = self._descriptor, len(self._unsynced)
-        if not covered and not lines:
-            return
+            unsynced, covered = self._unsynced, len(self._unsynced)
+            if not covered and not lines:
+                return
+            self._syncing.acquire()
         try:
-            os.fsync(descriptor)
+            self._sync()
         except OSError as error:
             self._next_segment(error, lines)
             return
+        if self.seal:
+            self.seal.sync()
         with self._mutex:
-            del self._unsynced[:covered]
+            del unsynced[:covered]
 
-    def _next_segment(self, error: OSError, waiting: Sequence[_Item]) -> None:
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        finally:
+            self._syncing.release()
+
+    def _next_segment(self, error: OSError, waiting: Sequence[Item]) -> None:
         """Write again what the failed fsync may have lost, where it has not failed.
 
         That is every line no fsync has covered, and those another process wrote for which somebody is waiting here."""
@@ -306,15 +350,26 @@ class Log:
             lost = [*self._unsynced, *(item for item in waiting if item not in self._unsynced)]
             self._unsynced = []
             for item in lost:
-                self._seen.pop(item.written.key or "", None)
+                self._forget(item.written)
             try:
                 self._open(segment_path(self.path, self._number + 1), self._number + 1)
                 self._add(lost)
                 os.fsync(self._descriptor)
             except (OSError, NotRecorded) as again:
-                self._broken = NotRecorded(f"{self.path}: fsync failed ({error.strerror})", "the disk is failing")
-                raise self._broken from again
+                raise self._give_up(error) from again
             self._unsynced = []
+
+    def _give_up(self, error: OSError) -> NotRecorded:
+        """From now on, whoever appends, flushes or closes is told."""
+        self._broken = NotRecorded(f"{self.path}: fsync failed ({error.strerror})", "the disk is failing")
+        return self._broken
+
+    def _forget(self, written: Written) -> None:
+        """As if the line had never been written; other content under its id stays known."""
+        key = written.key or ""
+        if key in self._seen and self._seen[key][2] == written.fingerprint:
+            del self._seen[key]
+        self._seen.pop(other_key(key, written.fingerprint), None)
 
     def _flush_quietly(self) -> None:
         """For the background: who appends or waits next is told what is wrong."""
@@ -322,93 +377,13 @@ class Log:
             self.flush()
 
 
-class _Batch:
-    """Lines that are written together, and where each will lie."""
-
-    def __init__(self, offset: int, number: int) -> None:
-        self.offset: int = offset
-        self.number: int = number
-        self.lines: list[bytes] = []
-        self.added: list[_Item] = []
-        self.new: dict[str, _Place] = {}
-
-    def take(self, item: _Item, seen: dict[str, _Place], form: Format) -> None:
-        """Add a line, unless it is there: in the file, or in this batch."""
-        line, key, fingerprint = item.written.line, item.written.key, item.written.fingerprint
-        known = None if key is None else seen.get(key) or self.new.get(key)
-        if known and known[2] == fingerprint:
-            item.ack = Ack(known[0], known[1], duplicate=True)
-            return
-        if known:
-            line = form.flag(line)
-        self.number += 1
-        item.ack = Ack(self.offset, self.number, conflict=known is not None)
-        if key is not None and not known:
-            self.new[key] = (self.offset, self.number, fingerprint)
-        self.lines.append(line)
-        self.added.append(item)
-        self.offset += len(line) + 1
+_OPEN: weakref.WeakSet[Log] = weakref.WeakSet()
 
 
-def segment_path(path: Path, number: int) -> Path:
-    return path if number == 0 else path.with_name(f"{path.name}.s{number}")
+def _let_go_in_child() -> None:
+    """A child that lives on would hold the lock of a parent that was killed while it wrote."""
+    for opened in list(_OPEN):
+        opened._let_go()  # pyright: ignore[reportPrivateUsage]
 
 
-def segments(path: Path) -> list[Path]:
-    """The segments of a log that are there, in order; the first one even if it is not."""
-    found = [path]
-    while (following := segment_path(path, len(found))).exists():
-        found.append(following)
-    return found
-
-
-def open_durable(path: Path) -> int:
-    """Open a regular file for appending, made if it is not there; its name then survives a power cut."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    files.make_folder(path.parent)
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), files.FILE_MODE)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise NotRecorded(f"{path}: not a regular file", "is there a pipe or a device in the way?")
-    for made in missing:
-        sync_folder(made.parent)
-    return descriptor
-
-
-def sync_folder(folder: Path) -> None:
-    """The names in a folder survive a power cut when this returns."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def lock(descriptor: int, path: Path) -> None:
-    """Take the lock of an open file; a holder that does not let go is named."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    except BlockingIOError:
-        pass
-    pause, deadline = 0.0, time.monotonic() + LOCK_SECONDS
-    while time.monotonic() < deadline:
-        time.sleep(pause)
-        pause = min(pause + 0.0001, 0.01)
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-    holder = _holder(descriptor)
-    raise NotRecorded(f"{path}: locked by process {holder} for {LOCK_SECONDS:.0f} s", "is it stopped?")
-
-
-def _holder(descriptor: int) -> str:
-    """The process that holds the lock, as far as the system tells."""
-    inode = os.fstat(descriptor).st_ino
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()
-            if "FLOCK" in fields and fields[-3].endswith(f":{inode}") and "->" not in fields:
-                return fields[4]
-    return "(unknown)"
+os.register_at_fork(after_in_child=_let_go_in_child)

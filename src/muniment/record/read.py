@@ -25,6 +25,8 @@ from muniment.sources.base import records
 Mode = Literal["strict", "tail", "salvage"]
 _ATTEMPTS = 64
 """How often a damaged line is tried for a record that begins inside it."""
+_WITHIN = (b":", b",", b"[")
+"""An object behind one of these is a value of the damaged record: words of somebody else, and no record."""
 
 
 class Line(Struct, frozen=True, gc=False):
@@ -67,6 +69,9 @@ def salvage(line: bytes, offset: int, number: int) -> Iterator[Line]:
     """The records inside a damaged line: behind NULs, glued to one another, or after a torn one."""
     at, attempts = line.find(b"{"), 0
     while at >= 0 and attempts < _ATTEMPTS:
+        if line[max(0, at - 8) : at].rstrip()[-1:] in _WITHIN:
+            at = line.find(b'{"', at + 1)
+            continue
         attempts += 1
         length = _object_length(line[at:])
         if length and length > 2:

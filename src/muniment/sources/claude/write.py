@@ -106,7 +106,8 @@ class Writer:
         """An id made from the session and the place, so that writing twice gives the same file."""
         self.minted += 1
         made = str(uuid.uuid5(NAMESPACE, f"{self.old_id}:{ref.offset}:{self.minted}"))
-        return Ref(offset=ref.offset, length=ref.length, id=made, parent=ref.parent or "", at=ref.at, plain=ref.plain)
+        parent = ref.parent or "" if self.native else ""  # another agent's ids are not written
+        return Ref(offset=ref.offset, length=ref.length, id=made, parent=parent, at=ref.at, plain=ref.plain)
 
     def _answer_id(self, message: Message) -> str:
         """One id per answer, the same on all its parts."""

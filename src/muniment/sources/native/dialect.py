@@ -46,6 +46,7 @@ class Native(Dialect):
     """Every event as it is."""
 
     name = "native"
+    ignored_by_git = True
 
     def place(self, root: Path, header: Event) -> Path:
         return self.folder(root) / f"{header.payload['session_id']}.jsonl"

@@ -28,6 +28,11 @@ COMMANDS = {
     "doctor": "What is at risk on this machine and in the archive.",
     "reindex": "Build documents, rounds and indexes anew from the evidence.",
     "forget": "Delete one session from the archive.",
+    "resume": "Go on from a recorded session.",
+    "fork": "Begin a new session with the last messages of a recorded one.",
+    "history": "The prompts of all recorded sessions on this machine.",
+    "rewind-files": "Take back the edits of a recorded session, not its conversation.",
+    "verify": "Tell everything that is wrong with a recorded session.",
 }
 """Every command with its one-line help, in the order of `--help`."""
 
@@ -69,7 +74,8 @@ def cli(ctx: click.Context, store: str | None) -> None:
 
     \b
     Exit codes: 0 done · 1 failed, or a check found losses · 2 wrong usage · 3 not found
-    4 ambiguous · 5 unknown format · 6 would overwrite · 7 unsupported · 8 store trouble · 130 interrupted
+    4 ambiguous · 5 unknown format · 6 would overwrite · 7 unsupported · 8 store trouble · 9 not recorded
+    130 interrupted
     """
     ctx.obj = store
 

@@ -6,19 +6,27 @@ import click
 
 from muniment.archive import Archive
 from muniment.surfaces.cli.output import as_json, line, many, table, talk
+from muniment.surfaces.cli.recording import list_recorded, where
 
 
 @click.command()
 @click.option("--source", help="Only sessions of this source.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
+@click.option("--recorded", is_flag=True, help="Those that were recorded here, inscribed or not.")
+@where
 @click.option("--json", is_flag=True, help="One JSON array.")
 @click.pass_obj
-def command(store: str | None, source: str | None, limit: int | None, json: bool) -> None:
+def command(
+    store: str | None, source: str | None, limit: int | None, recorded: bool, root: str | None, format_: str, json: bool
+) -> None:
     """List the sessions of the archive, the latest first.
 
     `versions` counts older or diverging versions of the same session; `copies` the other sessions that begin
     with the same record: forks and resume copies.
     """
+    if recorded:
+        list_recorded(root, format_, limit, json)
+        return
     rows = [row for row in Archive(store).sessions() if source in (None, row.source)]
     shown = rows[:limit]
     if json:

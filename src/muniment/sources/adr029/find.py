@@ -1,0 +1,93 @@
+"""Where chemigram keeps the sessions of its images.
+
+<workspace>/<image_id>/sessions/YYYY-MM-DDTHH-MM-SS_session_NNN.jsonl   as the decision record says
+<workspace>/<image_id>/sessions/<session_id>.jsonl                      as the program does
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from muniment import files
+from muniment.sources.adr029.payloads import EVENTS
+from muniment.sources.base import Found, head_of, session_id_of, source_file
+from muniment.sources.recorded.places import objects, registered
+
+NAME = "adr029"
+FOLDER = "sessions"
+_LOOKED_AT = 20
+_NAMED = re.compile(r"[-\dT]{19}_session_\d+\.jsonl")
+_HINT = re.compile(rb'"image_id"|"timestamp"')
+_HEADERS = {("type", "session_start"), ("kind", "header")}
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`$CHEMIGRAM_WORKSPACE`, else `~/Pictures/Chemigram`; then folders in which a recorder was used."""
+    given = env.get("CHEMIGRAM_WORKSPACE")
+    own = Path(given).expanduser() if given else Path(env.get("HOME") or Path.home()) / "Pictures" / "Chemigram"
+    recorded = (folder for folder in registered(env) if any((image / FOLDER).is_dir() for image in _images(folder)))
+    return list(dict.fromkeys([own, *recorded]))
+
+
+def _images(home: Path) -> list[Path]:
+    """The folders of images."""
+    try:
+        return sorted(Path(entry.path) for entry in os.scandir(home) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Sessions below a workspace: by their names, or else by what is in them."""
+    for image in _images(home):
+        for entry in files.walk(image / FOLDER):
+            path = Path(entry.path)
+            if _NAMED.fullmatch(entry.name) or (path.suffix == ".jsonl" and matches(path, head_of(path))):
+                yield path
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """A header that names an image, or events of names that no other format has."""
+    if not _HINT.search(head):
+        return False
+    lines = list(_lines(head))
+    return any(_is_header(line) for line in lines) or sum(_is_own(line) for line in lines) > len(lines) // 2
+
+
+def _lines(head: bytes) -> Iterator[dict[str, Any]]:
+    return objects(head.split(b"\n")[:_LOOKED_AT])
+
+
+def _is_header(line: dict[str, Any]) -> bool:
+    named = any(line.get(field) == value for field, value in _HEADERS)
+    return named and isinstance(line.get("image_id"), str) and isinstance(line.get("session_id"), str)
+
+
+def _is_own(line: dict[str, Any]) -> bool:
+    """An event of the decision record; a result alone could be anybody's."""
+    kind = line.get("type")
+    return isinstance(kind, str) and kind in EVENTS and kind != "tool_result" and "timestamp" in line
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One session per file."""
+    for path in paths:
+        base = path.parent.parent.parent if path.parent.name == FOLDER else None
+        top = base or root
+        if main := source_file(path, top, "main"):
+            native = _native_id(path)
+            session = session_id_of(NAME, native)
+            named = None if session == native else native
+            yield Found(NAME, session, str(top), base in known_homes, (main,), named)
+
+
+def _native_id(path: Path) -> str:
+    """The id in the header, wherever it stands; else the file's name and its image's."""
+    for line in _lines(head_of(path)):
+        if _is_header(line):
+            return line["session_id"]
+    return f"{path.parent.parent.name}/{path.stem}"

@@ -1,0 +1,98 @@
+"""What a line says as an event: of the decision record's form, and of the program's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muniment.model import events as types
+from muniment.model.codec import mapping
+from muniment.model.events import Event
+
+SPOKEN = "spoken"
+"""Marks reasoning that was in truth said: the format has no event for the agent's words."""
+
+
+def event(line: dict[str, Any]) -> Event:
+    """The event that a line tells. Raises ValueError if it is none."""
+    if isinstance(kind := line.get("type"), str):
+        return _specified(kind, line)
+    if isinstance(kind := line.get("kind"), str):
+        return _programs(kind, line)
+    raise ValueError("not an event: it has neither type nor kind")
+
+
+def _specified(kind: str, line: dict[str, Any]) -> Event:
+    rest = _without(line, "type", "timestamp")
+    match kind:
+        case "session_start":
+            return _made(types.HEADER, line, _header(rest), "started_at")
+        case "photographer_message":
+            return _made(types.USER, line, rest)
+        case "agent_thinking":
+            type_ = types.ASSISTANT if rest.pop(SPOKEN, None) is True else types.THINKING
+            return _made(type_, line, rest)
+        case "agent_tool_call":
+            return _made(types.TOOL_CALL, line, _renamed(rest, call_id="id", tool="name", parameters="input"))
+        case "tool_result":
+            said = _renamed(rest, call_id="id", tool="name", result="output")
+            return _made(types.TOOL_RESULT, line, said)
+        case "session_end":
+            return _made(types.TERMINATOR, line, {"end_ts": line.get("timestamp")} | rest)
+        case _:
+            return _made(kind, line, rest)
+
+
+def _programs(kind: str, line: dict[str, Any]) -> Event:
+    rest = _without(line, "kind", "timestamp")
+    match kind:
+        case "header":
+            return _made(types.HEADER, line, _header(rest), "started_at")
+        case "tool_call":
+            return _made(types.TOOL_CALL, line, _renamed(rest, tool="name", args="input"))
+        case "tool_result":
+            failed = {"is_error": not rest["success"]} if isinstance(rest.get("success"), bool) else {}
+            return _made(types.TOOL_RESULT, line, _renamed(rest, tool="name", error_code="output") | failed)
+        case "footer":
+            statistics = _without(rest, "ended_at")
+            said = {"end_ts": rest.get("ended_at"), "statistics": statistics}
+            return _made(types.TERMINATOR, line, said, "ended_at")
+        case _:
+            return _made(kind, line, rest)
+
+
+def _header(rest: dict[str, Any]) -> dict[str, Any]:
+    said = _renamed(rest, started_at="start_ts")
+    provider = said.get("agent_provider")
+    return said | ({"model": provider} if isinstance(provider, str) else {})
+
+
+def _made(type_: str, line: dict[str, Any], payload: dict[str, Any], time: str = "timestamp") -> Event:
+    at = line.get(time)
+    return Event(type_, at if isinstance(at, str) else "", "", None, payload)
+
+
+def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def _renamed(fields: dict[str, Any], **names: str) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
+def words(event: Event) -> str:
+    """What a reader wants to see of an event of the format's own."""
+    said = mapping(event.payload)
+    told = [said.get(name) for name in _WORDS.get(event.type, ())]
+    return "\n\n".join(part for part in told if isinstance(part, str) and part)
+
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "snapshot_created": ("label",),
+    "mask_generated": ("name",),
+    "vocabulary_gap_logged": ("description", "workaround"),
+    "taste_proposal": ("update",),
+    "taste_confirmation": ("update",),
+    "proposal": ("summary",),
+    "note": ("text", "msg"),
+    "write_failure": ("error",),
+}

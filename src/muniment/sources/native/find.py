@@ -1,0 +1,130 @@
+"""Where recorded sessions lie, and which files make one up.
+
+<project>/.transcripts/<session>.jsonl          the transcript
+<project>/.transcripts/<session>.jsonl.s1       where it went on after the disk failed to sync
+<project>/.sidechains/<task-id>.jsonl           a subagent; its header names the session as `parent`
+
+The recorder keeps a register of the folders it was used in. A segment is a part of its session with a
+document of its own, like a subagent: what is in it twice, because it was written again, was said once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from muniment import config, files
+from muniment.model import codec
+from muniment.model.events import HEADER
+from muniment.sources.base import Found, SourceFile, head_of, session_id_of, source_file
+from muniment.sources.native.dialect import FOLDER
+from muniment.sources.recorded.places import objects, registered
+
+NAME = "native"
+SIDECHAINS = ".sidechains"
+SEGMENT = "segment-"
+"""Begins the id of a segment among the parts of its session."""
+_LOOKED_AT = 20
+_FILE = re.compile(r".+\.jsonl(?:\.s(\d+))?")
+_FIELDS = {"type", "ts", "uuid", "payload"}
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """The folders in the register; without any, the recorder's own."""
+    return registered(env) or [config.recorder_home(env)]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Transcripts, their segments, and sidechains of a project."""
+    for folder in (FOLDER, SIDECHAINS):
+        for entry in files.walk(home / folder):
+            if _FILE.fullmatch(entry.name):
+                yield Path(entry.path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Events with their four fields, in any of the first lines."""
+    if b'"payload"' not in head:
+        return False
+    return any(_is_event(line) for line in objects(head.split(b"\n")[:_LOOKED_AT]))
+
+
+def _is_event(line: dict[str, Any]) -> bool:
+    return line.keys() >= _FIELDS and all(isinstance(line[name], str) for name in ("type", "ts", "uuid"))
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One session per transcript, with its segments and subagents; those without a transcript make one of their own."""
+    mains: dict[Path, str] = {}
+    parts: dict[Path, list[Path]] = {}
+    orphans: dict[tuple[Path, str], list[SourceFile]] = {}
+    for path in paths:
+        parts.setdefault(_project(path) or root, []).append(path)
+    for project, found in parts.items():
+        mains = {path: _session(path) for path in found if _is_main(path)}
+        sides = [path for path in _beside(project, found) if path not in mains]
+        for path in sides:
+            if made := _part(path, project):
+                orphans.setdefault((project, _parent(path)), []).append(made)
+        for path, native in mains.items():
+            yield from _found(path, native, project, orphans.pop((project, native), []), known_homes)
+    for (project, native), left in orphans.items():
+        yield from _found(None, native, project, left, known_homes)
+
+
+def _project(path: Path) -> Path | None:
+    return path.parent.parent if path.parent.name in (FOLDER, SIDECHAINS) else None
+
+
+def _beside(project: Path, found: list[Path]) -> list[Path]:
+    """What was found, and what lies beside it: a transcript that is given by itself brings its parts."""
+    return sorted({*found, *(path for path in candidates(project) if not _is_main(path))})
+
+
+def _is_main(path: Path) -> bool:
+    return path.name.endswith(".jsonl") and path.parent.name != SIDECHAINS and not _header(path).get("parent")
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """What the header of a file says, if its first lines hold one."""
+    for line in objects(head_of(path).split(b"\n")[:_LOOKED_AT]):
+        if line.get("type") == HEADER:
+            return codec.mapping(line.get("payload"))
+    return {}
+
+
+def _session(path: Path) -> str:
+    own = _header(path).get("session_id")
+    return own if isinstance(own, str) and own else path.stem
+
+
+def _parent(path: Path) -> str:
+    """The session that a segment or a sidechain belongs to."""
+    if _segment(path):
+        main = path.with_name(path.name.rpartition(".")[0])
+        return _session(main) if main.is_file() else main.stem
+    named = _header(path).get("parent")
+    return named if isinstance(named, str) and named else path.stem
+
+
+def _segment(path: Path) -> str | None:
+    named = _FILE.fullmatch(path.name)
+    return named[1] if named else None
+
+
+def _part(path: Path, project: Path) -> SourceFile | None:
+    number = _segment(path)
+    return source_file(path, project, "sidechain", f"{SEGMENT}{number}" if number else path.stem)
+
+
+def _found(
+    main: Path | None, native: str, project: Path, parts: list[SourceFile], known_homes: Sequence[Path]
+) -> Iterator[Found]:
+    own = source_file(main, project, "main") if main else None
+    present = ((own,) if own else ()) + tuple(sorted(parts, key=lambda file: file.name))
+    if present:
+        session = session_id_of(NAME, native)
+        named = None if session == native else native
+        yield Found(NAME, session, str(project), project in known_homes, present, named)

@@ -1,0 +1,38 @@
+"""What the commands about recorded sessions share: where to look, and in which format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muniment.surfaces.cli.output import as_json, line, size, table, talk
+
+Command = Callable[..., Any]
+
+
+def where(command: Command) -> Command:
+    """The options that say which recorded sessions are meant."""
+    format_ = click.option("--format", "format_", default="native", help="The format they are recorded in. [native]")
+    root = click.option("--root", metavar="DIR", help="Where they were recorded. [here, or the format's own place]")
+    return root(format_(command))
+
+
+def list_recorded(root: str | None, format_: str, limit: int | None, json: bool) -> None:
+    """The sessions recorded in a folder, the latest first."""
+    from muniment.record.starting import root_of
+    from muniment.record.transcript import dialect_named, recorded
+
+    dialect = dialect_named(format_)
+    base = root_of(root, Path.cwd(), dialect)
+    rows = recorded(base, dialect)[:limit]
+    if json:
+        as_json(rows)
+        return
+    if not rows:
+        talk(f"nothing is recorded in {base}")
+        return
+    cells = [(row.session_id[:8], row.started[:16].replace("T", " "), size(row.size), line(row.prompt)) for row in rows]
+    table(("session", "started", "size", "prompt"), cells, right=(2,))
