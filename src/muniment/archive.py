@@ -25,6 +25,7 @@ from muniment.store import edits, index, listings, page, rounds, session_db
 from muniment.store.edits import Edit
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
+from muniment.store.rows import fit
 
 
 class Archive:
@@ -77,9 +78,9 @@ class Archive:
     def session(self, name: str) -> Listed:
         """A session by UUID, unique prefix, path of its source, or `last`."""
         with Index(self.layout) as known:
-            path = str(Path(name).absolute())
+            path = fit(str(Path(name).absolute()))
             found = list(known.sessions("WHERE path = ?", path)) if "/" in name or name.endswith(".jsonl") else []
-            if not found and (seen := known.seen().get(path)):
+            if not found and (seen := known.seen().get(path or "")):
                 return known.find(seen[0])
             return found[0] if found else known.find(name)
 

@@ -8,6 +8,7 @@ then the index commits: what it says is in the store survives a power cut.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gc
 import multiprocessing
@@ -31,6 +32,7 @@ from muniment.sources.base import Found
 from muniment.store import index, listings
 from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.rows import fit
 
 WORKERS = 2
 SMALL_BYTES = 8 << 20
@@ -79,7 +81,7 @@ def _plan(
         if not any(file.size for file in session.files):
             continue  # nothing was written to it yet
         signature = one.signature(session)
-        if seen.get(one.key_path(session), ("", "", ""))[2] == signature:
+        if seen.get(fit(one.key_path(session)) or "", ("", "", ""))[2] == signature:
             unchanged += 1
             continue
         agent_id = agents.get(session.session_id) or sources.named(session.source).family
@@ -338,7 +340,9 @@ def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
     except MunimentError as error:
         return _failed(task, error.message)
     except OSError as error:
-        return _failed(task, f"{error.strerror or error}: {error.filename or one.key_path(task.found)}")
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
+        place = error.filename or (layout.root if full else one.key_path(task.found))
+        return _failed(task, f"{error.strerror or error}: {place}")
     except (BrokenPipeError, EOFError):
         raise
     except Exception:

@@ -119,7 +119,11 @@ def write_if_changed(path: Path, data: bytes) -> bool:
             return False
     except FileNotFoundError:
         make_folder(path.parent)
-    write_atomic(path, [data])
+    try:
+        write_atomic(path, [data])
+    except (FileExistsError, FileNotFoundError):
+        if path.read_bytes() != data:  # else another wrote the same at the same moment
+            raise
     return True
 
 

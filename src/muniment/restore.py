@@ -17,7 +17,7 @@ from muniment.errors import Conflict, NotFound, StoreError
 from muniment.model import Facts
 from muniment.sources.base import Move, Source
 from muniment.store import evidence
-from muniment.store.evidence import Kept
+from muniment.store.evidence import Kept, Manifest
 from muniment.store.layout import Shelf
 
 
@@ -77,13 +77,20 @@ def _wanted(shelf: Shelf, target: Target) -> Iterator[Wanted]:
     manifest = evidence.load(shelf.evidence)
     for kept in manifest.files if manifest else ():
         if manifest and kept.role != "old":
-            size = manifest.size_at(kept, kept.path) if target.move == Move() else kept.size
+            size = _size_there(manifest, kept) if target.move == Move() else kept.size
             root, place = kept.root or manifest.root, kept.place or kept.name
-            yield Wanted(kept, kept.size if size is None else size, root, place, manifest.home)
+            yield Wanted(kept, size, root, place, manifest.home)
     for copy in manifest.copies if manifest and target.move == Move() else ():
         kept = manifest.get(copy.kept) if manifest else None
         if kept:
             yield Wanted(kept, copy.size, copy.root, copy.place, copy.home)
+
+
+def _size_there(manifest: Manifest, kept: Kept) -> int:
+    """How much of a file belongs at its path: as much as lay there, unless the rest has no other place to return to."""
+    elsewhere = any(copy.kept == kept.name and copy.size == kept.size for copy in manifest.copies)
+    size = manifest.size_at(kept, kept.path) if elsewhere else None
+    return kept.size if size is None else size
 
 
 def _base(wanted: Wanted, source: Source, target: Target, env: Mapping[str, str]) -> Path:

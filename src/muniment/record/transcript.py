@@ -6,6 +6,7 @@ written again) count once; damage is told and skipped; a missing terminator is a
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,20 +148,26 @@ def _is_transcript(name: Path) -> bool:
 def _listed(path: Path, dialect: Dialect) -> Listed | None:
     """What the beginning of a file tells; None if it is of another format."""
     changed, size = files.changed_at(path)
-    head = b"".join(files.chunks(path, 0, _HEAD_BYTES))
     events: list[Event] = []
-    for line in head.split(b"\n")[:-1]:
-        if is_record(line):
-            try:
-                events += dialect.events(line)
-            except ValueError:
-                return None
-    if head and not events:
+    for line in _first_lines(path):
+        with contextlib.suppress(ValueError):
+            events += dialect.events(line) if is_record(line) else []
+    if size and not events:
         return None
     made = Transcript(path, dialect, events, [])
     started = made.header.ts if made.header else ""
     prompt = next((_text(event) for event in events if event.type == USER), "")
     return Listed(made.session_id, str(path), started, prompt, size, changed)
+
+
+def _first_lines(path: Path) -> list[bytes]:
+    """The lines at the beginning of a file, at least one of them whole."""
+    head = b""
+    for piece in files.chunks(path):
+        head += piece[:_HEAD_BYTES] if b"\n" in piece[:_HEAD_BYTES] else piece
+        if b"\n" in head:
+            break
+    return head.split(b"\n")[:-1]
 
 
 def _text(event: Event) -> str:

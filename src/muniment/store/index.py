@@ -23,7 +23,7 @@ from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
 from muniment.store import round_table, rounds, schema
 from muniment.store.layout import Layout, Shelf
-from muniment.store.rows import RoundRow, TextRow, UsageRow, text_rows
+from muniment.store.rows import RoundRow, TextRow, UsageRow, fit, text_rows
 
 BUSY_MS = 10_000
 
@@ -187,7 +187,7 @@ class Index:
         if sidechain is None:
             round_table.delete(self.db, session_id, round_)
             self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
-        where = "session = ? AND sidechain IS ?"
+        where, sidechain = "session = ? AND sidechain IS ?", fit(sidechain)
         self.db.execute(f"DELETE FROM texts WHERE {where} AND offset >= ?", (key, sidechain, offset))
         self.db.execute(f"DELETE FROM usage WHERE {where} AND round >= ?", (key, sidechain, round_))
 
@@ -226,15 +226,15 @@ class Index:
             ended=?, rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?,
             origin=?, path=?, facts=? WHERE id=?""",
             (
-                row.agent_id,
-                f.source,
-                f.display_title,
-                row.summary,
-                f.model,
-                f.first_cwd or f.cwd,
-                f.branch,
-                f.started,
-                f.ended,
+                fit(row.agent_id),
+                fit(f.source),
+                fit(f.display_title),
+                fit(row.summary),
+                fit(f.model),
+                fit(f.first_cwd or f.cwd),
+                fit(f.branch),
+                fit(f.started),
+                fit(f.ended),
                 f.rounds,
                 f.prompts,
                 f.messages,
@@ -243,25 +243,25 @@ class Index:
                 f.problems + sum(side.problems for side in row.sidechains.values()),
                 len(row.sidechains),
                 row.source_bytes,
-                f.origin,
-                row.path,
+                fit(f.origin),
+                fit(row.path),
                 codec.encode(f).decode(),
                 key,
             ),
         )
-        sides = [(key, id_, codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
+        sides = [(key, fit(id_), codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
         self.db.executemany("INSERT OR REPLACE INTO sidechains VALUES (?,?,?)", sides)
 
     def put_version(self, key: int, hash8: str, path: str, facts: Facts) -> None:
-        values = (key, hash8, path, codec.encode(facts).decode())
+        values = (key, hash8, fit(path), codec.encode(facts).decode())
         self.db.execute("INSERT OR REPLACE INTO versions VALUES (?,?,?,?)", values)
 
     def put_state(
         self, path: str, session_id: str, version: str, signature: str, progress: Sequence[tuple[str, bytes]]
     ) -> None:
         """How far the files of a session are read; says that all before is in the store."""
-        self.db.execute("INSERT OR REPLACE INTO seen VALUES (?,?,?,?)", (path, session_id, version, signature))
-        rows = [(session_id, version, name, state) for name, state in progress]
+        self.db.execute("INSERT OR REPLACE INTO seen VALUES (?,?,?,?)", (fit(path), session_id, version, signature))
+        rows = [(session_id, version, fit(name), state) for name, state in progress]
         self.db.executemany("INSERT OR REPLACE INTO progress VALUES (?,?,?,?)", rows)
 
     def distrust(self, session_id: str) -> None:

@@ -67,6 +67,11 @@ def storable(text: str) -> bytes:
     return data.replace(b"\0", b" ") if b"\0" in data else data
 
 
+def fit(text: str | None) -> str | None:
+    """A name as SQLite can hold it. Lone surrogates are written out, so that different names stay different."""
+    return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:
     """The row of a round."""
     prompt = round_.prompt
@@ -75,7 +80,7 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
     return RoundRow(
         session_id,
         round_.number,
-        round_.started,
+        fit(round_.started),
         engagement_id,
         preview(text_of(prompt)) if prompt else "",
         preview(next((answer for answer in answers if answer.strip()), "")),
@@ -93,7 +98,7 @@ def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[Text
         for block in message.blocks:
             for kind, tool, offset, text in _texts(block, message):
                 if offset >= since and (body := storable(text)) and not body.isspace():
-                    yield TextRow(round_.number, kind, tool, sidechain, offset, body, hidden_words(body))
+                    yield TextRow(round_.number, kind, fit(tool), fit(sidechain), offset, body, hidden_words(body))
 
 
 def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, int, str]]:
@@ -137,11 +142,11 @@ def usage_rows(round_: Round, sidechain: str | None) -> Iterator[UsageRow]:
         if message.usage:
             u = message.usage
             yield UsageRow(
-                message.id,
+                fit(message.id),
                 round_.number,
-                sidechain,
-                message.model,
-                message.at,
+                fit(sidechain),
+                fit(message.model),
+                fit(message.at),
                 u.input,
                 u.output,
                 u.cache_read,

@@ -34,7 +34,6 @@ class _Shape(Struct, gc=False):
 
     type: str
     uuid: str = ""
-    prev_uuid: str | None = None
     payload: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -68,7 +67,7 @@ class Native(Dialect):
             shape = _decode_shape(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        return (shape.uuid, hash((shape.type, shape.prev_uuid, bytes(shape.payload)))) if shape.uuid else None
+        return (shape.uuid, hash((shape.type, bytes(shape.payload)))) if shape.uuid else None
 
     def flag(self, line: bytes) -> bytes:
         return line[:-1] + b',"conflict":true}'
@@ -83,4 +82,4 @@ def _line(event: Event) -> Written:
     payload = codec.encode(event.payload)
     about = _encode(_About(event.type, event.ts, event.uuid, event.prev_uuid))
     line = b'%b,"payload":%b}' % (about[:-1], payload)
-    return Written(line, event.uuid or None, hash((event.type, event.prev_uuid, payload)))
+    return Written(line, event.uuid or None, hash((event.type, payload)))
