@@ -18,12 +18,13 @@ from muniment.export import Request
 from muniment.inscribe import Outcome
 from muniment.model import Compaction, Event, Facts, Loss, Text, Thinking, Tool, Usage
 from muniment.model import events as types
+from muniment.model.events import GRANTS
 from muniment.model.events import Event as Happened
 from muniment.model.rounds import text_of
 from muniment.record import Recorder
 from muniment.sources import find_in
 from muniment.sources.base import Found, Move
-from muniment.sources.native import GRANTS, SOURCE
+from muniment.sources.native import SOURCE
 from muniment.sources.native.dialect import Native
 
 Inscribe = Callable[..., list[Outcome]]
