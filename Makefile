@@ -21,7 +21,7 @@ pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --d
 # pyright comes whole from its wheels; this stops it asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: up test lint fix bare bench clients docs golden pins clean
+.PHONY: up test lint fix bare faults soak bench clients docs golden pins clean
 
 up: .venv/.run
 	.venv/bin/muniment up $(ARGS)
@@ -47,6 +47,15 @@ bare: .venv/.dev build/bare/.run
 	$(call pip,build/bare,check)
 	cd build && env -u PYTHONPATH bare/bin/muniment --version
 	cd build && env -u PYTHONPATH bare/bin/muniment --help >/dev/null
+
+# The recorder under kills, power cuts, full disks and failing fsyncs, far more of them than `make test` has time for.
+# Takes minutes. What the machine does not allow (strace, mounting) is skipped with a word: see it by ARGS=-rs.
+faults: .venv/.dev
+	CONFORMANCE_SCALE=full .venv/bin/pytest -o tmp_path_retention_policy=failed tests/record/faults $(ARGS)
+
+# The same for a whole night.
+soak: .venv/.dev
+	CONFORMANCE_SCALE=soak .venv/bin/pytest -o tmp_path_retention_policy=failed tests/record/faults $(ARGS)
 
 # Against the rivals, and against our promises. Takes minutes; a quick look: ARGS=--quick.
 bench: .venv/.dev

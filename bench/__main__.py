@@ -1,4 +1,4 @@
-"""Measure muniment against its rivals: `python -m bench [--large] [--quick]`, from the project's root.
+"""Measure muniment against its rivals: `python -m bench [--large] [--quick] [--only PART]`, from the project's root.
 
 Everything it makes lies below `.bench/`, the report excepted. A missed promise is a figure in the report; the
 exit code is 1 only when something could not be run at all.
@@ -16,7 +16,8 @@ from . import machine
 from .compare import Arena, Comparison, told
 from .contenders import Agentsview, ClaudeCodeLog, Contender, NotInstalled, muniment_at, rival
 from .process import Ceiling
-from .promises import judge
+from .promises import judge, judge_recording
+from .recording import record_all
 from .report import Report
 from .trees import Corpus, NoCorpus
 
@@ -34,20 +35,34 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = parse_options()
     facts = machine.facts() | {"load before the run": f"{machine.load():.1f}"}
+    # Before the inscribing, which leaves the file system with much to do.
+    recording = record_all(python_beside(options.muniment), WORK, CEILING) if options.only != "inscribing" else None
+    try:
+        contenders, missing, comparisons = inscribe_all(options) if options.only != "recording" else ([], [], [])
+    except NoCorpus as absent:
+        told(f"bench: nothing inscribed, {absent}")
+        return 1
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    judged = [*judge(comparisons), *(judge_recording(recording) if recording else [])]
+    broken = [*missing, *(recording.failures if recording else [])]
+    unrun = [*broken, *(recording.missing if recording else [])]
+    publish(Report(date, facts, contenders, unrun, comparisons, recording, judged), options)
+    return 1 if broken else 0
+
+
+def python_beside(muniment: Path) -> Path:
+    return muniment.parent / "python"
+
+
+def inscribe_all(options: argparse.Namespace) -> tuple[list[Contender], list[str], list[Comparison]]:
+    """Who took part, what could not be run, and what the trees cost each."""
     contenders, missing = available(options.muniment)
     arena = Arena(WORK / f"homes-{os.getpid()}", contenders, CEILING)
     try:
         comparisons = compare_all(arena, options)
-    except NoCorpus as absent:
-        told(f"bench: nothing measured, {absent}")
-        return 1
     finally:
         arena.clear()
-    missing += failures(comparisons)
-    date = f"{datetime.now(UTC):%Y-%m-%d}"
-    report = Report(date, facts, contenders, missing, comparisons, judge(comparisons))
-    publish(report, options)
-    return 1 if missing else 0
+    return contenders, missing + failures(comparisons), comparisons
 
 
 def parse_options() -> argparse.Namespace:
@@ -58,6 +73,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--large", action="store_true", help="also one session of 2 GB")
     parser.add_argument("--quick", action="store_true", help="a tenth of each size, no report: to try the bench itself")
+    parser.add_argument("--only", choices=["inscribing", "recording"], help="one part, and no report")
     return parser.parse_args()
 
 
@@ -103,7 +119,7 @@ def failures(comparisons: list[Comparison]) -> list[str]:
 
 def publish(report: Report, options: argparse.Namespace) -> None:
     print(report.summary())
-    if options.quick:
+    if options.quick or options.only:
         print(report.markdown())
         return
     options.report.parent.mkdir(parents=True, exist_ok=True)

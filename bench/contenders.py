@@ -136,10 +136,15 @@ def muniment_at(executable: Path) -> Muniment:
 
 def rival(kind: type[Contender], version: str, work: Path) -> Contender:
     """The rival of exactly this version, installed once into `work`."""
-    place = work / "rivals" / f"{kind.name}-{version}"
+    return kind(installed(kind.name, version, work) / "bin" / kind.name, version)
+
+
+def installed(package: str, version: str, work: Path) -> Path:
+    """The virtual environment of a package of exactly this version, made once."""
+    place = work / "rivals" / f"{package}-{version}"
     if not place.is_dir():
-        install(f"{kind.name}=={version}", place)
-    return kind(place / "bin" / kind.name, version)
+        install(f"{package}=={version}", place)
+    return place
 
 
 def install(requirement: str, place: Path) -> None:

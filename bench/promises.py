@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import median
 
+from . import appends
 from .compare import Comparison, Outcome
+from .recording import Recording
 
 THIRD_OF_AGENTSVIEW = 1 / 3
 NOTHING_NEW_SECONDS = 0.35
 READING_SECONDS = 0.25
 STORE_TO_SOURCE = 1.4
 MEMORY_MIB = 256
+TO_WRITE_AND_FSYNC = 1.4
+RESUME_SECONDS = 1.0
+LONG_TO_YOUNG = 1.5
+"""An append costs the same however long the session; half as much again is what the noise of a busy machine may add."""
+HISTORY_MS = 5.0
 
 
 @dataclass(frozen=True)
@@ -20,20 +28,26 @@ class Judged:
     limit: float
     measured: float | None
     unit: str
+    at_least: bool = False
+    """Whether the limit is the least that is promised, not the most."""
+
+    @property
+    def sign(self) -> str:
+        return "≥" if self.at_least else "≤"
 
     @property
     def verdict(self) -> str:
         if self.measured is None:
             return "not measured"
-        return "held" if self.measured <= self.limit else "**missed**"
+        held = self.measured >= self.limit if self.at_least else self.measured <= self.limit
+        return "held" if held else "**missed**"
 
 
 def judge(comparisons: list[Comparison]) -> list[Judged]:
     """Every promise against every tree it speaks of; time is judged on the first, that of many sessions."""
-    many, *_ = comparisons
     return [
-        judge_time(many),
-        *judge_short_commands(many),
+        *(judge_time(many) for many in comparisons[:1]),
+        *(judged for many in comparisons[:1] for judged in judge_short_commands(many)),
         *(judge_store(comparison) for comparison in comparisons),
         *(judge_memory(comparison) for comparison in comparisons),
     ]
@@ -71,3 +85,41 @@ def judge_memory(comparison: Comparison) -> Judged:
 def median_of(comparison: Comparison, outcome: Outcome | None) -> float | None:
     """The median of a short command, which means something only on a whole store."""
     return outcome.median if outcome and outcome.complete and comparison.whole("muniment") else None
+
+
+def judge_recording(recording: Recording) -> list[Judged]:
+    """Every promise of the recorder; a rival that is not there leaves its promises unmeasured."""
+    return [*judge_appends(recording), *judge_growth(recording), *judge_resuming(recording), judge_history(recording)]
+
+
+def judge_appends(recording: Recording) -> Iterator[Judged]:
+    alone, together = recording.of(appends.ALONE), recording.of(appends.TOGETHER)
+    accepted = recording.of(appends.ACCEPTED)
+    ratio = alone.ratio(appends.BARE, appends.MUNIMENT)
+    yield Judged("durable append of 1 kB, time against a bare write and fsync", TO_WRITE_AND_FSYNC, ratio, "x")
+    for words, rates, theirs, least in (
+        ("durable appends, rate against SQLiteSession", alone, appends.SQLITE_SESSION, 1.0),
+        ("durable appends of eight writers, rate against SQLiteSession", together, appends.SQLITE_SESSION, 5.0),
+        ("accepted appends, rate against SQLiteSession", accepted, appends.SQLITE_SESSION, 5.0),
+        ("accepted appends, rate against langgraph-checkpoint-sqlite", accepted, appends.SQLITE_SAVER, 3.0),
+        ("accepted appends, rate against a bare lock and write", accepted, appends.BARE, 0.5),
+    ):
+        yield Judged(words, least, rates.ratio(appends.MUNIMENT, theirs), "x", at_least=True)
+
+
+def judge_growth(recording: Recording) -> Iterator[Judged]:
+    ratio = recording.of(appends.GROWTH).ratio(appends.YOUNG, appends.LONG)
+    yield Judged("append at 200,000 events, time against one at 1,000", LONG_TO_YOUNG, ratio, "x")
+
+
+def judge_resuming(recording: Recording) -> Iterator[Judged]:
+    calls, outcome = recording.resume_calls, recording.resumed
+    yield Judged("resuming a transcript of 70 MB", RESUME_SECONDS, median(calls) if calls else None, "s")
+    peak = outcome.peak_bytes / 2**20 if outcome.complete or outcome.stopped else None
+    yield Judged("peak memory, resuming a transcript of 70 MB", MEMORY_MIB, peak, "MiB")
+
+
+def judge_history(recording: Recording) -> Judged:
+    """By the slowest: as one file or rotated, the first call or the later ones."""
+    asked = [time for asked in recording.histories.values() for time in (asked.first, asked.p95)]
+    return Judged("the latest 50 prompts of a history of 1 GiB", HISTORY_MS, max(asked, default=None), "ms")

@@ -1,11 +1,14 @@
 """The whole of `docs/benchmarks.md`, and the lines for the terminal, from what was measured."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .compare import REPEATS, Comparison, Outcome
 from .contenders import Contender
 from .promises import Judged
+from .recording import Recording
+from .recording_report import recording_section
+from .tables import figure, table
 
 HEADER = """\
 # Benchmarks
@@ -44,11 +47,16 @@ class Report:
     contenders: Sequence[Contender]
     missing: Sequence[str]
     comparisons: Sequence[Comparison]
+    recording: Recording | None
     judged: Sequence[Judged]
 
     def markdown(self) -> str:
-        sections = [HEADER, self._machine(), self._promises(), self._method()]
+        sections = [HEADER, self._machine(), self._promises()]
+        if self.comparisons:
+            sections.append(self._method())
         sections += [scenario(comparison) for comparison in self.comparisons]
+        if self.recording:
+            sections.append(recording_section(self.recording))
         return "\n\n".join(sections) + "\n"
 
     def summary(self) -> str:
@@ -56,19 +64,20 @@ class Report:
         width = max(len(row.promise) for row in self.judged)
         lines = [
             f"{row.promise:<{width}}  {figure(row.measured, row.unit):>10}  "
-            f"(<= {figure(row.limit, row.unit)})  {row.verdict.strip('*')}"
+            f"({row.sign} {figure(row.limit, row.unit)})  {row.verdict.strip('*')}"
             for row in self.judged
         ]
         return "\n".join([*lines, *(f"could not be run: {words}" for words in self.missing)])
 
     def _machine(self) -> str:
         versions = {contender.name: contender.version for contender in self.contenders}
+        versions |= self.recording.versions if self.recording else {}
         rows = [("date", self.date), *self.machine.items(), *versions.items()]
         return "## Machine\n\n" + table(["", ""], rows)
 
     def _promises(self) -> str:
         rows = [
-            (row.promise, f"≤ {figure(row.limit, row.unit)}", figure(row.measured, row.unit), row.verdict)
+            (row.promise, f"{row.sign} {figure(row.limit, row.unit)}", figure(row.measured, row.unit), row.verdict)
             for row in self.judged
         ]
         notes = "".join(f"\n\nCould not be run: {words}." for words in self.missing)
@@ -138,16 +147,3 @@ def short_runs(outcomes: Mapping[str, Outcome]) -> str:
         for name, o in outcomes.items()
     ]
     return table(["", "median", "best", "worst", "peak memory"], rows)
-
-
-def figure(value: float | None, unit: str) -> str:
-    """A figure with as many digits as mean something."""
-    if value is None:
-        return "-"
-    digits = 0 if unit == "MiB" else 1 if value >= 10 else 2
-    return f"{value:.{digits}f} {unit}"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -82,9 +82,13 @@ def warm(tree: Tree) -> None:
     """Read every byte once, so that the first contender does not pay for the disk."""
     for path in tree.projects.rglob("*"):
         if path.is_file():
-            with path.open("rb", buffering=0) as file:
-                while file.read(CHUNK_BYTES):
-                    pass
+            warm_file(path)
+
+
+def warm_file(path: Path) -> None:
+    with path.open("rb", buffering=0) as file:
+        while file.read(CHUNK_BYTES):
+            pass
 
 
 def lay_out(tree: Tree, projects: Path) -> None:

@@ -13,16 +13,22 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+GATHER_SECONDS = 0.0003
+"""How long a leader waits for as many as came the last time: about as long as an fsync takes on a fast disk."""
+
+
 class Entry(Generic[T]):
     """Something to be committed, and the one who waits for it."""
 
-    __slots__ = ("error", "finished", "gate", "item", "leads")
+    __slots__ = ("error", "finished", "following", "gate", "item", "leads")
 
     def __init__(self, item: T) -> None:
         self.item = item
         self.finished = False
         self.leads = False
         """It was told to lead."""
+        self.following: Entry[T] | None = None
+        """Who is woken next. One wakes the other: all at once they would only fight for the interpreter."""
         self.error: BaseException | None = None
         self.gate = threading.Lock()
         self.gate.acquire()
@@ -36,6 +42,10 @@ class Group(Generic[T]):
         self._mutex = threading.Lock()
         self._waiting: list[Entry[T]] = []
         self._leading = False
+        self._expected = 1
+        """How many came the last time."""
+        self._gathering: threading.Lock | None = None
+        """Released when that many are there."""
 
     def submit(self, item: T) -> None:
         """Return once the item is committed; raises what went wrong."""
@@ -43,25 +53,28 @@ class Group(Generic[T]):
         with self._mutex:
             self._waiting.append(entry)
             leads, self._leading = not self._leading, True
+            if self._gathering and len(self._waiting) >= self._expected:
+                self._gathering.release()
+                self._gathering = None
         if not leads:
             self._await(entry)
         if not entry.finished:
-            self._lead()
+            self._lead(entry)
         if entry.error is not None:
             raise entry.error
 
     def _await(self, entry: Entry[T]) -> None:
-        """Until it is committed, or its turn to lead. Who is interrupted meanwhile must not keep the lead."""
+        """Until it is committed, or its turn to lead. Who is interrupted meanwhile must keep nobody waiting."""
         try:
             entry.gate.acquire()
         except BaseException:
             with self._mutex:
                 if entry in self._waiting:
                     self._waiting.remove(entry)
-                successor = self._pass_on() if entry.leads else None
-            if successor:
-                successor.gate.release()
+                _wake(self._pass_on() if entry.leads else None)
+            _wake(entry.following)
             raise
+        _wake(entry.following)
 
     def _pass_on(self) -> Entry[T] | None:
         """Who leads next. Under the mutex."""
@@ -71,10 +84,9 @@ class Group(Generic[T]):
         self._waiting[0].leads = True
         return self._waiting[0]
 
-    def _lead(self) -> None:
+    def _lead(self, own: Entry[T]) -> None:
         """Commit what is waiting, this thread's own item among it, then let another lead."""
-        with self._mutex:
-            batch, self._waiting = self._waiting, []
+        batch = self._gathered()
         error: BaseException | None = None
         try:
             self._commit([entry.item for entry in batch])
@@ -82,11 +94,32 @@ class Group(Generic[T]):
             error = raised
         with self._mutex:
             successor = self._pass_on()
-        for entry in batch:
-            entry.error, entry.finished = error, True
-            entry.gate.release()
-        if successor:
-            successor.gate.release()
+            following: Entry[T] | None = None
+            for entry in reversed(batch):
+                entry.error, entry.finished = error, True
+                if entry is not own:
+                    entry.following, following = following, entry
+        _wake(successor)
+        _wake(following)
+
+    def _gathered(self) -> list[Entry[T]]:
+        """What is waiting. Those who came the last time are given a moment to come again."""
+        with self._mutex:
+            if len(self._waiting) < self._expected:
+                self._gathering = threading.Lock()
+                self._gathering.acquire()
+            gathering = self._gathering
+        if gathering:
+            gathering.acquire(timeout=GATHER_SECONDS)
+        with self._mutex:
+            batch, self._waiting = self._waiting, []
+            self._expected, self._gathering = len(batch), None
+        return batch
+
+
+def _wake(entry: Entry[T] | None) -> None:
+    if entry is not None:
+        entry.gate.release()
 
 
 class Later:

@@ -44,7 +44,9 @@ def read(path: Path, mode: Mode = "salvage", problems: list[Problem] | None = No
     for number, record in enumerate(records(files.chunks(path)), 1):
         if record.torn and mode != "strict" and b"\0" not in record.raw and record.length == len(record.raw):
             return
-        if record.raw and is_record(record.raw):
+        if not record.length:
+            continue
+        if is_record(record.raw):
             if record.torn:
                 raise _damaged(Problem(str(path), record.offset, "an unfinished last line", record.length))
             yield Line(record.offset, number, record.raw)
@@ -52,8 +54,7 @@ def read(path: Path, mode: Mode = "salvage", problems: list[Problem] | None = No
         problem = Problem(str(path), record.offset, _what(record.raw, record.length), record.length)
         if mode != "salvage":
             raise _damaged(problem)
-        if record.length:
-            told.append(problem)
+        told.append(problem)
         yield from salvage(record.raw, record.offset, number)
 
 

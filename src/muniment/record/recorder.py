@@ -17,7 +17,7 @@ import contextlib
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -316,21 +316,21 @@ class Recorder:
     def _new(self, type_: str, payload: Any, id_: str | None = None, prev: str | None = None) -> Event:
         return Event(type_, now(), id_ or self.dialect.new_id(), prev or self._last, payload)
 
-    def _record(self, events: Iterable[Event], durable: bool = False) -> Recorded:
+    def _record(self, events: Sequence[Event], durable: bool = False) -> Recorded:
         """Into the file, then into the chain: what is in memory is never more than what is on disk."""
-        batch = list(events)
-        made = Recorded(batch[-1].uuid)
-        lines = self.dialect.lines(batch)
-        for written in lines:
+        ack = None
+        for written in self.dialect.lines(events):
             ack = self._log.append(written, durable)
-            made = Recorded(batch[-1].uuid, ack.byte_offset, ack.line_number, ack.duplicate, ack.conflict)
-        if not made.duplicate:
+        last = events[-1].uuid
+        if ack is None or not ack.duplicate:
             with self._mutex:
-                for event in batch:
+                for event in events:
                     self._chain.add(event)
                     self._counts[event.type] += 1
-                self._last = batch[-1].uuid if lines else self._last
-        return made
+                self._last = last if ack else self._last
+        if ack is None:
+            return Recorded(last)
+        return Recorded(last, ack.byte_offset, ack.line_number, ack.duplicate, ack.conflict)
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Generator[None]:

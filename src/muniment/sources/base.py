@@ -113,8 +113,8 @@ class Dialect:
     """Whether its folder lies in somebody's project and must not be committed with it."""
 
     def new_id(self) -> str:
-        """An id for an event."""
-        return uuid.uuid4().hex
+        """An id for an event: 128 random bits."""
+        return os.urandom(16).hex()
 
     def root(self, cwd: Path, env: Mapping[str, str]) -> Path:
         """Where sessions are recorded unless somebody says otherwise: in the working folder."""
