@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from muniment import batch, check, config, doctor, export, reindex, restore, sources
+from muniment import batch, check, config, doctor, export, reindex, restore, search, sources
 from muniment.errors import NotFound
 from muniment.export import Exported, Request
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
 from muniment.restore import Restored, Target
+from muniment.search import Hit, Query
 from muniment.sources.base import Found
 from muniment.store import edits, index, listings, page, rounds, session_db
 from muniment.store.edits import Edit
@@ -97,6 +98,10 @@ class Archive:
     def rounds(self, session: Listed, first: int = 1) -> Iterator[Round]:
         """The stored rounds of a session."""
         return rounds.load_all(self.shelf(session), first)
+
+    def search(self, query: Query) -> list[Hit]:
+        """Blocks that have what is looked for, best first."""
+        return search.search(self.layout, query)
 
     # -- out
 

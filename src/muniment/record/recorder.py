@@ -212,7 +212,8 @@ class Recorder:
         """Anything else, by any name except that of a grant. The same `uuid` again changes nothing."""
         if type in GRANTS:
             raise ValueError(f"an event {type!r} is not recorded: grants belong to one session and to no file")
-        return self._record([self._new(type, payload, uuid)], durable)
+        event = Event(type, now(), uuid or self.dialect.new_id(), self._last, payload)
+        return self._record([event], durable)
 
     def compact(self, summary: str, first_kept: str | None = None, tokens_before: int | None = None) -> Recorded:
         """From now on the agent sees `summary` in place of everything before `first_kept`, or of everything."""

@@ -92,6 +92,13 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
     )
 
 
+def texts(round_: Round) -> Iterator[tuple[str, str | None, int, str]]:
+    """Everything that can be searched for in a round: kind, tool, offset of the record, text."""
+    for message in round_.messages:
+        for block in message.blocks:
+            yield from _texts(block, message)
+
+
 def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[TextRow]:
     """Searchable text from records at or behind byte `since`; what came before is indexed already."""
     for message in round_.messages:

@@ -1,4 +1,5 @@
-"""Words that a plain tokenizer misses: parts of camelCase names, and pairs of Chinese, Japanese or Korean signs.
+"""Words that a plain tokenizer misses: parts of camelCase names, pairs of Chinese, Japanese or Korean signs, and what
+is glued to such signs.
 
 SQLite's `unicode61` splits `snake_case` and paths by itself. What it cannot see goes into a second column.
 """
@@ -10,6 +11,8 @@ from functools import lru_cache
 
 _PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_GLUED = re.compile(rf"[^\W_]*{_CJK.pattern}[^\W_]*")
+"""A run of letters with such signs in it: the tokenizer takes it for one word, `用React写` too."""
 _NO_CJK = bytes(c for c in range(256) if not (0xE3 <= c <= 0xED or c == 0xEF))
 """Bytes that begin no such sign: what is left of a text without them tells whether to look at all."""
 _MAX_WORD = 64
@@ -27,9 +30,16 @@ def hidden_words(data: bytes) -> str:
     for name in _humped(data):
         found.update(_parts(name))
     if not data.isascii() and data.translate(None, _NO_CJK):
-        for run in _CJK.findall(data.decode()):
-            found.update(pairs(run))
+        for word in _GLUED.findall(data.decode()):
+            for run in _CJK.findall(word):
+                found.update(pairs(run))
+            found.update(_CJK.sub(" ", word).split())
     return " ".join(sorted(found))
+
+
+def east_asian(text: str) -> list[str]:
+    """The runs of signs that are written without spaces between words."""
+    return _CJK.findall(text)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -20,13 +20,14 @@ from muniment.sources.base import Dialect
 FOLDER = ".transcripts"
 
 
-class _About(Struct):
-    """An event without its payload."""
+class _Line(Struct, gc=False):
+    """An event whose payload is JSON already."""
 
     type: str
     ts: str
     uuid: str
     prev_uuid: str | None
+    payload: msgspec.Raw
 
 
 class _Shape(Struct, gc=False):
@@ -54,7 +55,7 @@ class Native(Dialect):
         return root / FOLDER
 
     def lines(self, events: Sequence[Event]) -> list[Written]:
-        return [_line(event) for event in events]
+        return list(map(_line, events))
 
     def events(self, line: bytes) -> list[Event]:
         try:
@@ -80,6 +81,5 @@ class Native(Dialect):
 
 def _line(event: Event) -> Written:
     payload = codec.encode(event.payload)
-    about = _encode(_About(event.type, event.ts, event.uuid, event.prev_uuid))
-    line = b'%b,"payload":%b}' % (about[:-1], payload)
+    line = _encode(_Line(event.type, event.ts, event.uuid, event.prev_uuid, msgspec.Raw(payload)))
     return Written(line, event.uuid or None, hash((event.type, payload)))

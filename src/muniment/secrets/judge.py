@@ -1,0 +1,172 @@
+"""Telling secrets from what only looks like one: placeholders, examples, names, words, ids.
+
+Judged is the shape alone. What was made by a random generator has many different signs and few of the pairs of
+letters that words are made of; a sequence, a repetition or a word such as `example` was typed by a person.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+_FOLLOWERS = (
+    "abcdgilmnprst bael caehiklortu daeio eacdeflmnprstvx feio ger haeio iacdefglmnoprstvz ke laeiloy maeiop "
+    "nacdegiost ocdlmnoprstuvw paeiloprt radeimorstu sacehiopstu taehiorstuy ulmnprst vaei"
+)
+_PAIRS = frozenset(group[0] + second for group in _FOLLOWERS.split() for second in group[1:])
+"""The 150 pairs of letters that are frequent in words: 85 % of the pairs of words, 22 % of random ones."""
+
+_BY_CHANCE = len(_PAIRS) / 26**2
+LIKELY, SURE = 3.5, 5.0
+"""How many standard deviations above chance make words."""
+
+_HEX = re.compile(r"[0-9a-f]{16,}|[0-9A-F]{16,}")
+"""Hexadecimal digits have pairs of their own."""
+_MIDST = re.compile(r"[A-Za-z0-9+/]{8}[+/]$")
+_PLACEHOLDER = re.compile(
+    r"example|placeholder|your|changeme|change_me|change-me|replace|insert|redacted|dummy|fake|sample|invalid|"
+    r"not[-_]?real|my[-_]?(?:secret|token|password|key)|(?:test|some|secret|api)[-_](?:key|token|secret)|"
+    r"todo|\bfoo|\bbar\b|canary|deadbeef|1234567890|abcdefgh|abc123"
+)
+_FILLER = re.compile(r"x{4}|X{4}|\*{3}|\.{3}|…|_{4}|-{4}")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_EXPRESSION = re.compile(
+    r"[$<{%@&#*]|(?:process|os|env|self|this|config|settings|secrets|vars|data|args|options|params|request|response)\.|"
+    r"(?:sha\d+|md5)[-:=]|[~.]{0,2}/|[a-z]+://|[A-Z]:\\|https?:|file:|op://|0x[0-9a-f]{40}$",
+    re.IGNORECASE,
+)
+_HARMLESS_NAME = re.compile(
+    r"(?:^|[^a-z])(?:next|page|cursor|continuation|sync|resume|csrf|xsrf|cancel\w*|public|pub|cache|idempotency|sort|partition|"
+    r"primary|foreign|stop|pad|eos|bos|unk|mask|sep|input|output|max|min|num|total|prompt|completion|design)[-_ ]?"
+    r"(?:page[-_]?)?(?:token|key|secret)|"
+    r"(?:token|key|secret|password|credential)s?[-_.]?(?:s\b|id|ids|type|count|limit|name|path|file|hash|sha\d*|digest|"
+    r"fingerprint|length|size|url|uri|usage|arn|ref|version|budget|regex|pattern|index|manager|store|class|field|label|"
+    r"izer|ize|endpoint|expir\w*)[\"'\\`]*\s*[=:,]",
+    re.IGNORECASE,
+)
+_DEFAULTS = (
+    "password passwd pass pwd passw0rd password1 password123 secret s3cret hunter2 admin admin123 root toor user "
+    "username guest test test123 testing tester postgres mysql mongo redis rabbitmq minio minioadmin changeit letmein "
+    "qwerty default none null nil undefined true false empty token key pw p x xxx pat api apikey credentials value"
+)
+_TRIVIAL = frozenset(_DEFAULTS.split())
+
+
+_KNOWN = frozenset(
+    [
+        "2YotnFZFEjr1zCsicMWpAA",
+        "tGzv3JOkF0XG5Qx2TlKWIA",
+        "SlAV32hkKG",
+        "mF_9.B5f-4.1JqM",
+        "czZCaGRSa3F0MzpnWDFmQmF0M2JW",
+        "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+        "QWxhZGRpbjpPcGVuU2VzYW1l",
+    ]
+)
+"""The examples of the standards for HTTP and OAuth, which every manual repeats."""
+
+
+def is_token(secret: str, name: str) -> bool:
+    """A token of a known shape, unless somebody made it up by hand."""
+    return not is_placeholder(secret) and entropy(secret) >= 2.5 and not is_wordy(secret, SURE)
+
+
+def is_free_token(secret: str, name: str) -> bool:
+    """A token whose beginning is frequent in base64 of programs and pictures: not in the midst of such."""
+    return is_token(secret, name) and not _MIDST.search(name)
+
+
+def is_value(secret: str, name: str) -> bool:
+    """A long random value that a name calls secret."""
+    return (
+        not is_placeholder(secret)
+        and not _HARMLESS_NAME.search(name)
+        and not _EXPRESSION.match(secret)
+        and not _UUID.fullmatch(secret)
+        and entropy(secret) >= 3
+        and any(c.isdigit() for c in secret)
+        and any(c.isalpha() for c in secret)
+        and not is_wordy(secret)
+    )
+
+
+def is_named(secret: str, name: str) -> bool:
+    """A value of the right kind and length beside the name of its issuer; a UUID is as good as any."""
+    return is_token(secret, name) and not _HARMLESS_NAME.search(name) and not (secret.isalpha() and secret.islower())
+
+
+def is_password(secret: str, name: str) -> bool:
+    """A password that is not a word: people choose them, so less is asked of it than of a token."""
+    kinds = sum(map(bool, (re.search(p, secret) for p in ("[a-z]", "[A-Z]", "[0-9]", r"[^\sA-Za-z0-9_.:/-]"))))
+    return (
+        kinds >= 3
+        and len(secret) >= 10
+        and not is_trivial(secret)
+        and not _HARMLESS_NAME.search(name)
+        and not _EXPRESSION.match(secret)
+        and entropy(secret) >= 2.8
+        and not is_wordy(secret)
+    )
+
+
+def is_given_password(secret: str, name: str) -> bool:
+    """A password in a place where nothing else can stand: anything but a placeholder or a default."""
+    user = re.split(r"//|[\s\"']", name.removesuffix(":"))[-1]
+    return secret != user and not is_trivial(secret) and not re.search(r"[${}<>*()\[\]]|%[sd]\b", secret)
+
+
+def is_basic(secret: str, name: str) -> bool:
+    """User and password as a header has them: base64 of `user:password`."""
+    try:
+        user, _, password = base64.b64decode(secret + "=" * (-len(secret) % 4)).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        return False
+    return bool(password) and user.isprintable() and not is_trivial(password) and not is_placeholder(secret)
+
+
+def is_trivial(secret: str) -> bool:
+    """What stands for a password in examples and on developers' own machines."""
+    words = [word for word in re.split(r"%[0-9a-f]{2}|[^a-z0-9]", secret.lower()) if len(word) > 1]
+    return all(word in _TRIVIAL for word in words) or is_placeholder(secret)
+
+
+def is_placeholder(secret: str) -> bool:
+    """Whether it was typed by hand to stand for a secret."""
+    return (
+        secret in _KNOWN
+        or bool(_PLACEHOLDER.search(secret.lower()) or _FILLER.search(secret))
+        or _is_sequence(secret)
+        or _is_repetition(secret[:36])
+        or _is_repetition(secret[-36:])
+    )
+
+
+def _is_sequence(secret: str) -> bool:
+    """`abcdef`, `123456`, `aaaaaa`: half of the signs follow from the one before."""
+    steps = [ord(b) - ord(a) for a, b in pairwise(secret)]
+    return len(steps) > 3 and 2 * sum(step in (0, 1) for step in steps) >= len(steps)
+
+
+def _is_repetition(part: str) -> bool:
+    """The same few signs again and again."""
+    return len(part) >= 12 and any(part[period:] == part[:-period] for period in range(1, len(part) // 2 + 1))
+
+
+def entropy(text: str) -> float:
+    """Bits per sign, by how often each occurs (Shannon)."""
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
+
+
+def is_wordy(text: str, sure: float = LIKELY) -> bool:
+    """Whether it has more pairs of letters that words are made of than a generator is likely to give."""
+    pairs = [a + b for a, b in pairwise(_HEX.sub("-", text)) if a.isalpha() and b.isalpha()]
+    inside = [pair.lower() for pair in pairs if not (pair[0].islower() and pair[1].isupper())]
+    count = len(inside)
+    if count < 5:
+        return False
+    expected, deviation = count * _BY_CHANCE, math.sqrt(count * _BY_CHANCE * (1 - _BY_CHANCE))
+    return sum(pair in _PAIRS for pair in inside) > expected + sure * deviation

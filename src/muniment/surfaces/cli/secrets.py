@@ -1,0 +1,113 @@
+"""`muniment secrets`"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+from msgspec import Struct, structs
+
+from muniment.archive import Archive
+from muniment.errors import StoreError
+from muniment.secrets import new_key
+from muniment.secrets.places import Place, in_round
+from muniment.store import rounds
+from muniment.store.index import Listed
+from muniment.store.layout import Shelf
+from muniment.surfaces.cli.output import as_json, many, table, talk
+
+
+class Row(Struct, frozen=True):
+    """One secret in one block of one session."""
+
+    session_id: str
+    sidechain: str | None
+    round: int
+    kind: str
+    tool: str | None
+    rule: str
+    tag: str
+    preview: str
+    count: int
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--json", is_flag=True, help="One JSON array.")
+@click.pass_obj
+def command(store: str | None, session: str | None, json: bool) -> None:
+    """List where secrets are in the archive, or in one SESSION; never the secrets themselves.
+
+    `tag` is the same wherever the same secret stands, in one run. Nothing is changed: the archive keeps what the agent
+    recorded, readable by you alone. Older versions of a session are not searched.
+    """
+    archive = Archive(store)
+    chosen = [archive.session(session)] if session else archive.sessions()
+    key = new_key()
+    rows: list[Row] = []
+    with _bar(len(chosen)) as advance:
+        for listed in chosen:
+            rows += _rows(archive, listed, key)
+            advance()
+    if json:
+        as_json(rows)
+    else:
+        _print(rows)
+
+
+def _rows(archive: Archive, session: Listed, key: bytes) -> Iterator[Row]:
+    """The secrets of a session and of its subagents; only one round of it is in memory."""
+    shelf = archive.shelf(session)
+    yield from (_row(session, None, place) for place in _places(shelf, key))
+    if session.sidechains:
+        for id_ in archive.facts(session)[1]:
+            yield from (_row(session, id_, place) for place in _places(shelf.sidechain(id_), key))
+
+
+def _places(shelf: Shelf, key: bytes) -> Iterator[Place]:
+    """A damaged round is named and ends its transcript, not the search."""
+    try:
+        for round_ in rounds.load_all(shelf):
+            yield from in_round(round_, key)
+    except StoreError as error:
+        talk(f"{error.message}; {error.hint}")
+
+
+def _row(session: Listed, sidechain: str | None, place: Place) -> Row:
+    return Row(session.session_id, sidechain, **structs.asdict(place))
+
+
+def _print(rows: Sequence[Row]) -> None:
+    cells = [
+        (
+            row.session_id[:8],
+            str(row.round),
+            " ".join(filter(None, (row.kind, row.tool, row.sidechain and "of a subagent"))),
+            row.rule,
+            row.tag,
+            str(row.count),
+            row.preview,
+        )
+        for row in rows
+    ]
+    table(("session", "round", "where", "secret", "tag", "times", "preview"), cells, right=(1, 5))
+    secrets, sessions = {row.tag for row in rows}, {row.session_id for row in rows}
+    where = f" in {many(len(rows), 'place')} of {many(len(sessions), 'session')}" if rows else " found"
+    talk(f"{many(len(secrets), 'secret')}{where}")
+
+
+@contextmanager
+def _bar(total: int) -> Generator[Callable[[], None]]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("[bold]searching", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda: progress.update(task, advance=1)
