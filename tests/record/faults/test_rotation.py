@@ -1,0 +1,57 @@
+"""The history is rotated while its writers are killed: no acknowledged prompt is lost, none is there twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+from muniment.record.conformance.plugin import Counts
+from muniment.record.history import read_entries
+
+MAX_BYTES = 4096
+WRITER = textwrap.dedent("""
+    import sys
+    from pathlib import Path
+    from muniment.record.history import History
+    name, path, limit = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    history = History(path, max_bytes=limit)
+    for n in range(100_000):
+        history.append(f"{name} {n} {'x' * (n % 120)}", name, "2026-01-02T03:04:05.000Z", f"{name}-{n}", durable=False)
+        sys.stdout.write(f"{name}-{n}\\n")
+        sys.stdout.flush()
+""")
+
+
+def writer(name: str, path: Path, acked: Path) -> subprocess.Popen[bytes]:
+    with acked.open("wb") as out:
+        return subprocess.Popen([sys.executable, "-c", WRITER, name, str(path), str(MAX_BYTES)], stdout=out)
+
+
+def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
+    path = tmp_path / "home" / "history.jsonl"
+    random.seed(counts.seed)
+    running: list[subprocess.Popen[bytes]] = []
+    acks: list[Path] = []
+    for number in range(max(8, counts.kills // 4)):
+        acks.append(tmp_path / f"acked-{number}")
+        running.append(writer(f"w{number}", path, acks[-1]))
+        if len(running) >= 3:
+            time.sleep(random.uniform(0.05, 0.3))
+            victim = running.pop(random.randrange(len(running)))
+            victim.send_signal(signal.SIGKILL)
+            victim.wait()
+    for left in running:
+        left.send_signal(signal.SIGKILL)
+        left.wait()
+    told = [line for ack in acks for line in ack.read_text().split("\n")[:-1]]
+    found = [entry.uuid for entry in read_entries(path, 10_000_000, False, {})]
+    assert len(told) > 200
+    assert set(told) <= set(found)
+    assert len(found) == len(set(found))
+    longest = 400
+    assert all(file.stat().st_size <= MAX_BYTES + longest for file in path.parent.glob("history.jsonl*"))
