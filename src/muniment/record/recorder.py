@@ -245,7 +245,7 @@ class Recorder:
     @contextlib.contextmanager
     def sidechain(self, task_id: str | None = None, max_bytes: int = sidechains.MAX_BYTES) -> Generator[Sidechain]:
         """A subagent's own record. Set its `summary`; however it ends, the parent's transcript says so."""
-        folder = self.cwd / sidechains.FOLDER
+        folder = self.root / sidechains.FOLDER
         files.write_if_changed(folder / ".gitignore", b"*\n")
         task = safe_id(task_id or f"task-{uuid.uuid4().hex[:12]}")
         made = Sidechain(folder, task, dialect_named("native"), self.session_id, max_bytes)
