@@ -266,7 +266,7 @@ class DropsTheOther(Broken):
     engine = _DropsTheOther
 
 
-class _ChildSharesTheLock(log.Log):
+class _ChildSharesTheLock(_Slow):
     def _own(self) -> None: ...
     def _let_go(self) -> None: ...
 
