@@ -15,7 +15,8 @@ NAME = "agent"
 FOLDER = "sessions"
 _LOOKED_AT = 20
 _NAMED = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}\.jsonl")
-_HINT = re.compile(rb'"type"\s*:\s*"(?:session|message|compaction|branch)"')
+_HINTS = (b'"session"', b'"parent_id"', b'"parent_session_path"')
+"""One of these stands in every file; most files of others have none, and need not be parsed to be told apart."""
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -36,7 +37,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """Its own entries, or its header with nothing of another format behind it: pi has headers of the same type."""
-    if not _HINT.search(head):
+    if not any(hint in head for hint in _HINTS):
         return False
     entries = list(_entries(head))
     if any("parentId" in entry or "parentSession" in entry for entry in entries):
