@@ -282,3 +282,21 @@ def test_a_closed_log_takes_nothing(path: Path) -> None:
     log.close()
     with pytest.raises(NotRecorded, match="closed"):
         log.append(line("a"))
+
+
+def test_what_could_not_be_written_again_is_owed_until_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(path, NATIVE)
+    log.append(line("a"))
+    path.unlink()
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(NotRecorded, match="No space left"):
+        log.flush()
+    monkeypatch.setattr(os, "write", write)
+    log.flush()
+    assert uuids(path) == ["a"], "a flush that succeeds covers everything that was accepted"
+    log.close()

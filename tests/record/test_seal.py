@@ -1,5 +1,7 @@
 """The seal: any later edit, cut or bit flip of a log shows."""
 
+import errno
+import os
 import random
 from pathlib import Path
 
@@ -7,8 +9,9 @@ import pytest
 
 from muniment.errors import StoreError
 from muniment.model.events import Event
+from muniment.record.disk import segments
 from muniment.record.log import Log
-from muniment.record.seal import Seal, chain_path, verify
+from muniment.record.seal import chain_path, verify
 from muniment.sources.native.dialect import Native
 
 NATIVE = Native()
@@ -23,7 +26,7 @@ def add(log: Log, *uuids: str) -> None:
 @pytest.fixture
 def sealed(tmp_path: Path) -> Path:
     path = tmp_path / "log.jsonl"
-    log = Log(path, NATIVE, seal=Seal(path))
+    log = Log(path, NATIVE, seal=True)
     add(log, *"abcdefgh")
     log.close()
     return path
@@ -78,14 +81,14 @@ def test_log_and_chain_cut_together_show_only_with_a_mark(sealed: Path) -> None:
 
 def test_a_mark_holds_while_the_log_grows(sealed: Path) -> None:
     mark = verify(sealed).mark
-    log = Log(sealed, NATIVE, seal=Seal(sealed))
+    log = Log(sealed, NATIVE, seal=True)
     add(log, "i", "j")
     log.close()
     assert not verify(sealed, mark).problems
 
 
 def test_lines_of_those_who_do_not_seal_are_covered_by_the_next_who_does(sealed: Path) -> None:
-    plain, sealing = Log(sealed, NATIVE), Log(sealed, NATIVE, seal=Seal(sealed))
+    plain, sealing = Log(sealed, NATIVE), Log(sealed, NATIVE, seal=True)
     add(plain, "x", "y")
     plain.close()
     assert verify(sealed).covered < verify(sealed).size
@@ -97,7 +100,7 @@ def test_lines_of_those_who_do_not_seal_are_covered_by_the_next_who_does(sealed:
 
 def test_two_who_seal_make_one_chain(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    logs = [Log(path, NATIVE, seal=Seal(path)) for _ in range(2)]
+    logs = [Log(path, NATIVE, seal=True) for _ in range(2)]
     for n in range(20):
         add(logs[n % 2], f"u{n}")
     for log in logs:
@@ -108,7 +111,7 @@ def test_two_who_seal_make_one_chain(tmp_path: Path) -> None:
 def test_a_half_line_of_the_chain_is_mended(sealed: Path) -> None:
     with chain_path(sealed).open("ab") as file:
         file.write(b'{"offset":')
-    log = Log(sealed, NATIVE, seal=Seal(sealed))
+    log = Log(sealed, NATIVE, seal=True)
     add(log, "i")
     log.close()
     assert verify(sealed).problems == ()
@@ -119,3 +122,22 @@ def test_a_log_without_a_chain_cannot_be_verified(tmp_path: Path) -> None:
     Log(path, NATIVE).close()
     with pytest.raises(StoreError, match="no chain"):
         verify(path)
+
+
+def test_every_segment_has_a_chain_of_its_own(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(sealed, NATIVE, seal=True)
+    fsync, failed = os.fsync, []
+
+    def fails_once(descriptor: int) -> None:
+        if not failed:
+            failed.append(descriptor)
+            raise OSError(errno.EIO, "Input/output error")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fails_once)
+    add(log, "x")
+    log.close()
+    second = segments(sealed)[1]
+    assert verify(second).problems == ()
+    second.write_bytes(second.read_bytes().replace(b"xxx", b"xyx"))
+    assert verify(second).problems

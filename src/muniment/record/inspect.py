@@ -32,8 +32,9 @@ def inspect(path: Path, mark: str | None = None) -> Inspection:
     transcript = load(path, dialect_of(path))
     problems = [*transcript.problems, *_odd(transcript)]
     sealed = verify(path, mark) if mark or chain_path(path).exists() else None
-    if sealed:
-        problems += sealed.problems
+    problems += sealed.problems if sealed else ()
+    for segment in segments(path)[1:]:
+        problems += verify(segment).problems if chain_path(segment).exists() else ()
     ended = any(event.type == TERMINATOR for event in transcript.events)
     rest = sum(_unfinished(segment) for segment in segments(path))
     marked = sealed.mark if sealed else ""

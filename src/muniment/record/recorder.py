@@ -50,7 +50,6 @@ from muniment.record.history import History
 from muniment.record.log import Log
 from muniment.record.permissions import Ledger, Rule, restrictions_in
 from muniment.record.places import remember
-from muniment.record.seal import Seal
 from muniment.record.sidechains import Result, Sidechain
 from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of
 from muniment.record.transcript import Transcript, ancestry, dialect_named, dialect_of, find, load, safe_id
@@ -74,7 +73,7 @@ class Recorder:
         """What went wrong without stopping the session: damage that was met, prompts missing from the history."""
         self.unanswered: list[Unanswered] = []
         """Of a resumed session: the calls whose results were never recorded, for the harness to run again."""
-        self._log = Log(path, dialect, seal=Seal(path) if seal else None)
+        self._log = Log(path, dialect, seal=seal)
         self._history = History(home / "history.jsonl")
         self._history_offset: int | None = None
         self._chain = Chain()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from muniment.errors import NotRecorded
 from muniment.model.events import Written
-from muniment.record import disk, log
+from muniment.record import disk, log, tail
 
 from .subjects import FORM, LogWriter, Ours
 
@@ -238,7 +238,7 @@ class NoLock(Broken):
     engine = _Slow
 
     def open(self, path: Path) -> LogWriter:
-        log.fcntl = _Unlocked
+        tail.fcntl = _Unlocked
         return super().open(path)
 
 
