@@ -11,6 +11,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from msgspec import Struct, structs
 
 from muniment import files, sources
 from muniment.errors import StoreError
+from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
 from muniment.store import document, escape, evidence, page, parse, rounds
@@ -94,10 +96,14 @@ def _check_stored(shelf: Shelf) -> Iterator[Checked]:
             pass  # reading compares every frame with its hash
     source = sources.named(manifest.source)
     found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, (), manifest.native_id)
+    half = stand_in(manifest.files)
     for kept in manifest.files:
-        if kept.role in ("main", "sidechain"):
+        if kept.role in ("main", "sidechain") or kept is half:
             file = SourceFile(kept.path, kept.name, kept.role, kept.size, 0, id=kept.id)
-            made = check_transcript(source, _facts(found, file), file, lambda k=kept: evidence.read(shelf.evidence, k))
+            made = Checked(kept.path, manifest.session_id, restored=True, stable=True)
+            if kept is not half:  # which is no transcript that an export could be compared with
+                pieces = partial(evidence.read, shelf.evidence, kept)
+                made = check_transcript(source, _facts(found, file), file, pieces)
             own = shelf.sidechain(kept.id) if kept.role == "sidechain" and kept.id else shelf
             _compare_stored(own, source, _facts(found, file), evidence.read(shelf.evidence, kept), made)
             yield made
@@ -123,7 +129,8 @@ def _stored_round(shelf: Shelf, number: int) -> bytes:
 
 def _facts(found: Found, file: SourceFile) -> Facts:
     side = file.id if file.role == "sidechain" else None
-    return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=side)
+    half = file.role == "history"
+    return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=side, prompts_only=half)
 
 
 def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Callable[[], Iterable[bytes]]) -> Checked:

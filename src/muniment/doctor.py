@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment import batch, sources
+from muniment import batch, rescue, sources
 from muniment.inscribe import key_path
 from muniment.sources.base import Found
 from muniment.store import index
@@ -39,7 +39,9 @@ class Diagnosis(Struct, frozen=True):
     vanished: tuple[str, ...]
     """Sessions whose source is gone; the archive has them."""
     lost: tuple[str, ...]
-    """Sessions that a prompt history knows, gone from disk and not in the archive."""
+    """Sessions gone from disk that an agent's history knows; what it has of them is not all in the archive."""
+    rescued: tuple[str, ...]
+    """Sessions of which the archive has what a history had: the prompts, and no answers."""
     damaged: tuple[tuple[str, int], ...]
     """Sessions with damaged records: id and count."""
 
@@ -52,20 +54,22 @@ def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str]) -> 
     """Look at this machine and at the archive; changes nothing."""
     present = list(found)
     pending = {key_path(task.found) for task in batch.plan(layout, present).tasks}
+    lost = batch.plan(layout, rescue.lost(layout, present, env))
     known: dict[str, tuple[str, str, str]] = {}
     damaged: list[tuple[str, int]] = []
-    archived: set[str] = set()
+    halves: set[str] = set()
     if index.exists(layout):
         with Index(layout) as archive:
             known = archive.seen()
-            archived = set(archive.agents())
+            halves = rescue.rescued(archive)
             damaged = [(row.session_id, row.problems) for row in archive.sessions("WHERE problems > 0")]
     return Diagnosis(
         found=len(present),
         not_inscribed=tuple(sorted(pending)),
         at_risk=tuple(at_risk(present, pending)),
-        vanished=tuple(sorted(s for path, (s, _, _) in known.items() if not Path(path).exists())),
-        lost=tuple(sorted(_known_from_history(env) - archived - {f.session_id for f in present})),
+        vanished=tuple(sorted({s for path, (s, _, _) in known.items() if _is_gone(path, s)})),
+        lost=tuple(sorted({task.found.session_id for task in lost.tasks})),
+        rescued=tuple(sorted(halves)),
         damaged=tuple(damaged),
     )
 
@@ -86,9 +90,6 @@ def at_risk(found: Iterable[Found], pending: set[str]) -> list[AtRisk]:
     return sorted(risks, key=lambda risk: risk.days_left)
 
 
-def _known_from_history(env: Mapping[str, str]) -> set[str]:
-    known: set[str] = set()
-    for source in sources.all_sources():
-        for home in source.homes(env):
-            known |= source.remembered(home)
-    return known
+def _is_gone(path: str, session_id: str) -> bool:
+    """Whether a transcript was there; the key of a history is no path of one."""
+    return not path.endswith(f"#{session_id}") and not Path(path).exists()

@@ -53,8 +53,10 @@ def export(
         raise Unsupported(f"{target.title} sessions cannot be written", "`muniment sources` tells which can")
     if facts.messages == 0 and not sidechains:
         raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
-    move = Move(session_id=str(uuid.uuid4()) if request.new_id else None, cwd=request.cwd)
-    losses: list[Loss] = []
+    # Half a session must not lie where the agent had the whole: it would be taken for the transcript itself.
+    new_id = request.new_id or facts.prompts_only
+    move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=request.cwd)
+    losses = [Loss("conversation", "answer", "only the prompts are left", facts.prompts)] if facts.prompts_only else []
     base = request.to.absolute() if request.to else target.homes(env)[0]
     paths = [_write(shelf, facts, target, move, request, base, losses)]
     if request.file is None and facts.source == target.name:

@@ -11,7 +11,7 @@ from muniment.secrets import find
 from tests.secrets.vectors import KINDS, LINES, plant
 
 MEGABYTE = 1_000_000
-MOST = 15
+MOST = 30
 """Ten is linear, a hundred quadratic; the rest is for a machine that does other things too."""
 
 _random = random.Random(5)
@@ -45,7 +45,7 @@ def seconds(piece: str, size: int, tries: int) -> float:
 @pytest.mark.parametrize("kind", TEXTS)
 def test_ten_times_the_text_takes_about_ten_times_the_time(kind: str) -> None:
     small = seconds(TEXTS[kind], MEGABYTE // 10, 3)
-    assert seconds(TEXTS[kind], MEGABYTE, 1) <= MOST * max(small, 0.01)
+    assert seconds(TEXTS[kind], MEGABYTE, 2) <= MOST * max(small, 0.01)
 
 
 @pytest.mark.parametrize("kind", ["base64 of a picture", "encoded text", "prose"])

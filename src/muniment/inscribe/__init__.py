@@ -7,11 +7,23 @@ evidence, so a killed run leaves nothing that the next one does not write again,
 
 from __future__ import annotations
 
-from muniment.inscribe.messages import Begin, Done, Outcome, Progress, Rows, Sink, Task, key_path, signature
+from muniment.inscribe.messages import Begin, Done, Outcome, Progress, Rows, Sink, Task, key_path, signature, stand_in
 from muniment.inscribe.session import Inscription
 from muniment.store.layout import Layout
 
-__all__ = ["Begin", "Done", "Outcome", "Progress", "Rows", "Sink", "Task", "inscribe", "key_path", "signature"]
+__all__ = [
+    "Begin",
+    "Done",
+    "Outcome",
+    "Progress",
+    "Rows",
+    "Sink",
+    "Task",
+    "inscribe",
+    "key_path",
+    "signature",
+    "stand_in",
+]
 
 
 def inscribe(layout: Layout, task: Task, sink: Sink) -> Outcome:

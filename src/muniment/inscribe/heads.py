@@ -15,7 +15,8 @@ def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Fac
     """The head of a document; a summary that somebody wrote and the first source are kept."""
     existing = _existing(shelf)
     kept = existing.fields if existing else {}
-    name = facts.agent_name or source.family.capitalize()
+    own = existing.own if existing else {}
+    name = own.get(head.NAMED) or facts.agent_name or source.family.capitalize()
     date = (facts.started or "undated")[:10]
     fields: dict[str, Any] = {
         "session_id": facts.session_id,
@@ -25,11 +26,13 @@ def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Fac
         "started": facts.started,
         "ended": facts.ended,
         "messages": facts.messages,
-        "source": kept.get("source") or path,
+        "source": _source(existing, path, facts),
         "engagements": kept.get("engagements") or [],
     }
     title = f"{name} · {date}" if not facts.sidechain else f"{name} · subagent {facts.sidechain} · {date}"
-    return head.Head(fields, _own_fields(facts), title, _summary(existing, facts))
+    title += " · only the prompts are left" if facts.prompts_only else ""
+    given = {name: own[name] for name in (head.NAMED, head.FILLED_IN) if name in own}
+    return head.Head(fields, _own_fields(facts) | given, title, _summary(existing, facts))
 
 
 def _existing(shelf: Shelf) -> head.Head | None:
@@ -42,6 +45,12 @@ def _existing(shelf: Shelf) -> head.Head | None:
         return None
 
 
+def _source(existing: head.Head | None, path: str, facts: Facts) -> str:
+    """Where the session was first found; a history that stood for the transcript makes way for it."""
+    stood_in = bool(existing and existing.own.get("prompts_only")) and not facts.prompts_only
+    return (None if stood_in or not existing else existing.fields.get("source")) or path
+
+
 def _own_fields(facts: Facts) -> dict[str, Any]:
     own: dict[str, Any] = {"version": head.DOCUMENT_VERSION, "format": facts.source, "title": facts.display_title}
     optional = {
@@ -49,18 +58,14 @@ def _own_fields(facts: Facts) -> dict[str, Any]:
         "branch": facts.branch,
         "native_id": facts.native_id,
         "sidechain": facts.sidechain,
+        "prompts_only": facts.prompts_only,
         "links": [f"{link.kind} {link.session}" for link in facts.links],
     }
     return own | {name: value for name, value in optional.items() if value}
 
 
 def _summary(existing: head.Head | None, facts: Facts) -> str:
-    """What somebody wrote, else a placeholder; the title beside the old one tells which it was."""
-    if existing and existing.summary and existing.summary != _placeholder(str(existing.own.get("title", ""))):
+    """What somebody wrote or extraction found, else a placeholder; the title beside the old one tells which it was."""
+    if existing and existing.summary and existing.summary != head.placeholder(str(existing.own.get("title", ""))):
         return existing.summary
-    return _placeholder(facts.display_title)
-
-
-def _placeholder(title: str) -> str:
-    """A title may begin like markup; the summary must stay a plain line."""
-    return " ".join((title.lstrip("#-> \t") or "(no prompt)").split())[:200]
+    return head.placeholder(facts.display_title)

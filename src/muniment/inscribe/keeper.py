@@ -38,6 +38,7 @@ class Keeper:
 
     def side_file(self, file: SourceFile) -> None:
         """A file that is kept and not read: as it is now, and as it was before if it was rewritten."""
+        file = self.joined(file)
         kept = self.kept_of(file)
         if kept and kept.size == file.size and kept.mtime_ns == file.mtime_ns and file.text is None:
             return
@@ -49,6 +50,16 @@ class Keeper:
             self.rewritten(kept, file, [content])
         else:
             self.put(self._keep(file, kept, [content[len(before) :]]), file)
+
+    def joined(self, file: SourceFile) -> SourceFile:
+        """A history with the lines that are kept of it: agents cut theirs short, and homes have one each."""
+        kept = self.kept_of(file) if file.text is not None else None
+        before = b"".join(evidence.read(self.folder, kept)) if kept else b""
+        if file.text is None or file.text.startswith(before):
+            return file
+        known = set(before.split(b"\n"))
+        added = b"".join(line + b"\n" for line in file.text.split(b"\n") if line not in known)
+        return structs.replace(file, text=before + added, size=len(before) + len(added))
 
     def rewritten(self, kept: Kept, file: SourceFile, pieces: Iterable[bytes]) -> None:
         """Other content under the same name: of the same file, or of one below another folder."""

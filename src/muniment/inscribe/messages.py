@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
 from muniment.model import Facts, Problem
-from muniment.sources.base import Found
+from muniment.sources.base import Found, SourceFile
 from muniment.store import rows
+from muniment.store.evidence import Kept
 from muniment.store.index import SessionRow
 
 
@@ -103,5 +105,16 @@ def signature(found: Found) -> str:
 
 
 def key_path(found: Found) -> str:
-    """The path that stands for a session on this machine."""
-    return (found.main or found.files[0]).path
+    """The path that stands for a session on this machine; a history is about many."""
+    first = found.main or found.files[0]
+    return f"{first.path}#{found.session_id}" if first.role == "history" else first.path
+
+
+AnyFile = TypeVar("AnyFile", SourceFile, Kept)
+
+
+def stand_in(files: Sequence[AnyFile]) -> AnyFile | None:
+    """The history that is read in place of a transcript, where there is none."""
+    if any(file.role == "main" for file in files):
+        return None
+    return next((file for file in files if file.role == "history"), None)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from muniment import files, sources
 from muniment.inscribe.keeper import Keeper
-from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, key_path
+from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, key_path, stand_in
 from muniment.inscribe.transcript import TranscriptWriter
 from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
@@ -46,11 +46,12 @@ class Inscription:
         self._take_up(choice.version)
         known = {} if self.moved else self.task.progress.get(choice.version, {})
         self.progress = {name: codec.decode(state, Progress) for name, state in known.items()}
+        half = None if self.keeper.manifest.main else stand_in(self.found.files)
         for file in self.found.files:
             if file.role == "main" and choice.skip_main:
                 self._contained(file)
-            elif file.role in ("main", "sidechain"):
-                self._transcript(file)
+            elif file.role in ("main", "sidechain") or file is half:
+                self._transcript(self.keeper.joined(file))
             else:
                 self.keeper.side_file(file)
         self.keeper.save()
@@ -59,8 +60,9 @@ class Inscription:
     def rebuild(self, version: str) -> Outcome:
         """Everything derived, anew from the evidence alone; the source is not looked at."""
         self._take_up(version)
+        half = stand_in(self.keeper.manifest.files)
         for kept in self.keeper.manifest.files:
-            if kept.role in ("main", "sidechain"):
+            if kept.role in ("main", "sidechain") or kept is half:
                 self._write(kept, _as_kept(kept), None)
         return self._done("rebuilt", "")
 
@@ -93,7 +95,7 @@ class Inscription:
 
     def _transcript(self, file: SourceFile) -> None:
         kept = self.keeper.kept_of(file)
-        if kept and versions.rewritten(self.shelf.evidence, kept, file, self.source):
+        if kept and file.text is None and versions.rewritten(self.shelf.evidence, kept, file, self.source):
             if kept.path != file.path:
                 self.keeper.rewritten(kept, file, files.chunks(Path(file.path), 0, file.size))
                 return
@@ -112,7 +114,7 @@ class Inscription:
         writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept)
         made = writer.run(self.source, self.sink, progress, self.tags)
         self.progress[made.name] = writer.progress
-        if file.role == "main":
+        if file.role != "sidechain":
             self.summary = writer.summary
         self.problems += writer.problems
         self.keeper.bytes_read += writer.bytes_read
@@ -165,12 +167,13 @@ class Inscription:
     def _row(self) -> SessionRow:
         facts = [state.facts for state in self.progress.values()]
         sidechains = {f.sidechain: f for f in facts if f.sidechain}
-        main = next((f for f in facts if not f.sidechain), None)
+        # What stood for a transcript is still known when there is one: it comes last.
+        own = sorted((f for f in facts if not f.sidechain), key=lambda f: (f.prompts_only, not f.prompts))
         manifest = self.keeper.manifest
         return SessionRow(
             session_id=self.found.session_id,
             agent_id=self.task.agent_id,
-            facts=main or _without_transcript(self.found, sidechains.values()),
+            facts=own[0] if own else _without_transcript(self.found, sidechains.values()),
             summary=self._summary(),
             sidechains=sidechains,
             source_bytes=sum(kept.size for kept in manifest.files),

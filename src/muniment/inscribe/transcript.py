@@ -75,11 +75,14 @@ class TranscriptWriter:
 
     def _no_facts(self) -> Facts:
         found = self.task.found
-        return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=self.side)
+        facts = Facts(found.session_id, found.source, native_id=found.native_id, sidechain=self.side)
+        return structs.replace(facts, prompts_only=self.file.role == "history")
 
     def _added(self) -> Iterator[bytes]:
         """The bytes that were added to the source since the evidence was last written."""
-        for piece in files.chunks(Path(self.file.path), self.kept.size, self.file.size):
+        given = self.file.text
+        added = files.chunks(Path(self.file.path), self.kept.size, self.file.size)
+        for piece in added if given is None else (given[self.kept.size :],):
             self.bytes_read += len(piece)
             yield piece
 

@@ -36,6 +36,8 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     """The agent's own id, where it is not the session id."""
     sidechain: str | None = None
     """Set on a subagent's own session: its id inside the parent session."""
+    prompts_only: bool = False
+    """The transcript is gone; what is known comes from the agent's history of prompts, the human's half at best."""
     rounds: int = 0
     prompts: int = 0
     messages: int = 0
@@ -49,6 +51,8 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     first_prompt: str | None = None
     agent_name: str | None = None
     """A name given by /rename or its like, as the source recorded it."""
+    slug: str | None = None
+    """The readable name that the agent made up for the session."""
     model: str | None = None
     """The model of the latest answer."""
     cwd: str | None = None
@@ -78,7 +82,10 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     @property
     def display_title(self) -> str:
         """The best one-line name of the session."""
-        return self.title or self.first_prompt or "(no prompt)"
+        title = self.title or self.first_prompt or "(no prompt)"
+        if self.prompts_only:
+            return f"only the {'prompts are' if self.prompts else 'name is'} left: {title}"
+        return title
 
 
 def _span(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
@@ -116,6 +123,8 @@ def _heard(facts: Facts, event: Event) -> Facts:
             return structs.replace(facts, title=detail["title"], title_by=by)
     elif event.kind == "agent-name" and isinstance(event.detail, str):
         return structs.replace(facts, agent_name=event.detail)
+    elif event.kind == "slug" and isinstance(event.detail, str):
+        return structs.replace(facts, slug=event.detail)
     elif event.kind == "link" and detail:
         link = Link(**detail)
         if link not in facts.links:

@@ -6,8 +6,9 @@ A module that defines `SOURCE` is a source. Installed packages add theirs by the
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -38,12 +39,22 @@ def named(name: str) -> Source:
     raise NotFound(f"no source is called {name!r}", f"known sources: {names}")
 
 
-def find_everywhere(env: Mapping[str, str]) -> Iterator[Found]:
-    """Every session in the places where the agents of this machine keep them."""
+def find_everywhere(env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
+    """Every session in the places where the agents of this machine keep them; what may not be read is listed."""
+    refused: list[Path] = [] if unreadable is None else unreadable
     for source in all_sources():
         homes = source.homes(env)
         for home in homes:
-            yield from source.gather(source.candidates(home), home, homes)
+            yield from source.gather(_readable(source.candidates(home), refused), home, homes)
+
+
+def _readable(paths: Iterable[Path], refused: list[Path]) -> Iterator[Path]:
+    """One file of another user must not keep all others from being found."""
+    for path in paths:
+        if os.access(path, os.R_OK):
+            yield path
+        elif path.exists():
+            refused.append(path)
 
 
 def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:

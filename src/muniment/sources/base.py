@@ -190,7 +190,9 @@ class Source:
         return pieces
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        """The rounds of these records; `facts` are those before the first of them."""
+        """The rounds of these records; `facts` are those before the first of them.
+
+        `facts.prompts_only` says that the records are lines of a history, as `remembered` gave them."""
         raise NotImplementedError
 
     def write(
@@ -219,9 +221,12 @@ class Source:
         """The process that has the session open now, if the agent tells."""
         return None
 
-    def remembered(self, home: Path) -> set[str]:
-        """Ids of sessions that the agent's own records know, whether or not their files are still there."""
-        return set()
+    def remembered(self, home: Path) -> Iterator[Found]:
+        """Sessions that the agent's histories know, whether or not their transcripts are still there.
+
+        Each has the histories' lines about it, the one to be read in place of a transcript first, and nothing that
+        `gather` finds."""
+        return iter(())
 
     @property
     def writable(self) -> bool:
@@ -234,6 +239,12 @@ def session_id_of(source: str, native_id: str) -> str:
         return str(uuid.UUID(native_id))
     except ValueError:
         return str(uuid.uuid5(NAMESPACE, f"{source}:{native_id}"))
+
+
+def found_session(source: str, native_id: str, root: Path, home: bool, present: Iterable[SourceFile]) -> Found:
+    """Files as a session under its canonical identity; the agent's own id is kept where it is another."""
+    session_id = session_id_of(source, native_id)
+    return Found(source, session_id, str(root), home, tuple(present), None if session_id == native_id else native_id)
 
 
 def source_file(path: Path, root: Path, role: FileRole, id_: str | None = None) -> SourceFile | None:

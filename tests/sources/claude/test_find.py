@@ -106,7 +106,9 @@ def test_the_lines_of_the_prompt_history_that_name_a_session_belong_to_it(home: 
     (found,) = gather(home)
     (history,) = (file for file in found.files if file.role == "history")
     assert history.text == own + b"\n" + own + b"\n"
-    assert SOURCE.remembered(home) == {SESSION, OTHER}
+    first, second = SOURCE.remembered(home)
+    assert (first.session_id, first.files) == (SESSION, (history,))
+    assert second.session_id == OTHER
 
 
 def test_a_link_is_not_followed(home: Path) -> None:

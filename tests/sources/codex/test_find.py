@@ -74,8 +74,8 @@ def test_the_lines_about_a_session_come_along(home: Path) -> None:
 def test_sessions_are_remembered_without_their_files(home: Path) -> None:
     put(home / "history.jsonl", b'{"session_id":"gone","ts":1,"text":"hello"}\n')
     put(home / "session_index.jsonl", b'{"id":"named","thread_name":"A name"}\n')
-    assert SOURCE.remembered(home) == {"gone", "named"}
-    assert SOURCE.remembered(home / "nowhere") == set()
+    assert [found.native_id for found in SOURCE.remembered(home)] == ["gone", "named"]
+    assert list(SOURCE.remembered(home / "nowhere")) == []
 
 
 def test_the_files_of_a_reverted_thread_are_one_session(home: Path) -> None:

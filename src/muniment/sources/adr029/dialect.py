@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event, Written
 from muniment.sources.adr029 import payloads, told
 from muniment.sources.base import Dialect
+from muniment.sources.recorded.single import start_of
 
 _NUMBER = re.compile(r"_session_(\d+)\.jsonl")
 _IMAGE = re.compile(r"(?!\.)[^/\\\0]{1,200}")
@@ -64,12 +64,7 @@ def image_folder(image_id: Any) -> str:
 
 def file_name(started: str, number: int) -> str:
     """The name of a session's file; its time is UTC."""
-    try:
-        at = datetime.fromisoformat(started)
-    except ValueError:
-        at = datetime.fromtimestamp(0, UTC)
-    at = at.astimezone(UTC) if at.tzinfo else at
-    return f"{at:%Y-%m-%dT%H-%M-%S}_session_{number:03d}.jsonl"
+    return f"{start_of(started):%Y-%m-%dT%H-%M-%S}_session_{number:03d}.jsonl"
 
 
 def _line(event: Event) -> dict[str, Any] | None:

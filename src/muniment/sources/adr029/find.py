@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from muniment import files
 from muniment.sources.adr029.payloads import EVENTS
-from muniment.sources.base import Found, head_of, session_id_of, source_file
-from muniment.sources.recorded.places import objects, registered
+from muniment.sources.base import Found, head_of
+from muniment.sources.recorded import single
+from muniment.sources.recorded.places import first_objects, registered
+from muniment.sources.recorded.single import FOLDER
 
 NAME = "adr029"
-FOLDER = "sessions"
-_LOOKED_AT = 20
 _NAMED = re.compile(r"[-\dT]{19}_session_\d+\.jsonl")
 _HINTS = (b'"image_id"', *(f'"{name}"'.encode() for name in EVENTS if name != "tool_result"))
 """One of these stands in every file; most files of others have none, and need not be parsed to be told apart."""
@@ -46,22 +45,15 @@ def _images(home: Path) -> list[Path]:
 def candidates(home: Path) -> Iterator[Path]:
     """Sessions below a workspace: by their names, or else by what is in them."""
     for image in _images(home):
-        for entry in files.walk(image / FOLDER):
-            path = Path(entry.path)
-            if _NAMED.fullmatch(entry.name) or (path.suffix == ".jsonl" and matches(path, head_of(path))):
-                yield path
+        yield from single.candidates(image / FOLDER, _NAMED, matches)
 
 
 def matches(path: Path, head: bytes) -> bool:
     """A header that names an image, or events of names that no other format has."""
     if not any(hint in head[:_HINT_BYTES] for hint in _HINTS):
         return False
-    lines = list(_lines(head))
+    lines = list(first_objects(head))
     return any(_is_header(line) for line in lines) or sum(_is_own(line) for line in lines) > len(lines) // 2
-
-
-def _lines(head: bytes) -> Iterator[dict[str, Any]]:
-    return objects(head.split(b"\n")[:_LOOKED_AT])
 
 
 def _is_header(line: dict[str, Any]) -> bool:
@@ -77,19 +69,12 @@ def _is_own(line: dict[str, Any]) -> bool:
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
     """One session per file."""
-    for path in paths:
-        base = path.parent.parent.parent if path.parent.name == FOLDER else None
-        top = base or root
-        if main := source_file(path, top, "main"):
-            native = _native_id(path)
-            session = session_id_of(NAME, native)
-            named = None if session == native else native
-            yield Found(NAME, session, str(top), base in known_homes, (main,), named)
+    return single.gather(NAME, paths, root, known_homes, lambda path: path.parent.parent.parent, _native_id)
 
 
 def _native_id(path: Path) -> str:
     """The id in the header, wherever it stands; else the file's name and its image's."""
-    for line in _lines(head_of(path)):
+    for line in first_objects(head_of(path)):
         if _is_header(line):
             return line["session_id"]
     return f"{path.parent.parent.name}/{path.stem}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from muniment.model import codec
@@ -16,6 +15,7 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event, Written
 from muniment.sources.agent import compose, find, told
 from muniment.sources.base import Dialect
+from muniment.sources.recorded.single import start_of
 
 
 class Agent(Dialect):
@@ -64,9 +64,4 @@ def _written(line: bytes) -> Written:
 
 def file_name(started: str, session_id: str) -> str:
     """The name of a session's file: its time in UTC, and the beginning of its id."""
-    try:
-        at = datetime.fromisoformat(started)
-    except ValueError:
-        at = datetime.fromtimestamp(0, UTC)
-    at = at.astimezone(UTC) if at.tzinfo else at
-    return f"{at:%Y%m%d-%H%M%S}-{session_id[:8]}.jsonl"
+    return f"{start_of(started):%Y%m%d-%H%M%S}-{session_id[:8]}.jsonl"

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from muniment import files
-from muniment.sources.base import Found, head_of, session_id_of, source_file
-from muniment.sources.recorded.places import objects, registered
+from muniment.sources.base import Found, head_of
+from muniment.sources.recorded import single
+from muniment.sources.recorded.places import first_objects, registered
+from muniment.sources.recorded.single import FOLDER
 
 NAME = "agent"
-FOLDER = "sessions"
-_LOOKED_AT = 20
 _NAMED = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}\.jsonl")
 _HINTS = (b'"session"', b'"parent_id"', b'"parent_session_path"')
 """One of these stands in every file; most files of others have none, and need not be parsed to be told apart."""
@@ -29,25 +28,17 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 def candidates(home: Path) -> Iterator[Path]:
     """Sessions below a home: by their names, or else by what is in them."""
-    for entry in files.walk(home / FOLDER):
-        path = Path(entry.path)
-        if _NAMED.fullmatch(entry.name) or (path.suffix == ".jsonl" and matches(path, head_of(path))):
-            yield path
+    return single.candidates(home / FOLDER, _NAMED, matches)
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Its own entries, or its header with nothing of another format behind it: pi has headers of the same type."""
     if not any(hint in head for hint in _HINTS):
         return False
-    entries = list(_entries(head))
+    entries = list(first_objects(head))
     if any("parentId" in entry or "parentSession" in entry for entry in entries):
         return False
     return any(_is_own(entry) for entry in entries) or bool(entries and _is_header(entries[0]))
-
-
-def _entries(head: bytes) -> Iterator[dict[str, Any]]:
-    """The first lines that are whole."""
-    return objects(head.split(b"\n")[:_LOOKED_AT])
 
 
 def _is_own(entry: dict[str, Any]) -> bool:
@@ -68,19 +59,12 @@ def _is_header(entry: dict[str, Any]) -> bool:
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
     """One session per file."""
-    for path in paths:
-        base = path.parent.parent if path.parent.name == FOLDER else None
-        top = base or root
-        if main := source_file(path, top, "main"):
-            native = _native_id(path)
-            session = session_id_of(NAME, native)
-            named = None if session == native else native
-            yield Found(NAME, session, str(top), base in known_homes, (main,), named)
+    return single.gather(NAME, paths, root, known_homes, lambda path: path.parent.parent, _native_id)
 
 
 def _native_id(path: Path) -> str:
     """The id in the header, else the file's name."""
-    for entry in _entries(head_of(path)):
+    for entry in first_objects(head_of(path)):
         if entry.get("type") == "session" and isinstance(own := entry.get("id"), str):
             return own
     return path.stem

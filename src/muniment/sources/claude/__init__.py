@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
-from muniment.sources.claude import claims, find, place, read, write
+from muniment.sources.claude import claims, find, history, place, read, write
 
 
 class ClaudeCode(Source):
@@ -32,7 +32,7 @@ class ClaudeCode(Source):
         return find.gather(paths, root, homes)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return read.read(records, facts)
+        return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
@@ -52,8 +52,8 @@ class ClaudeCode(Source):
     def live(self, home: Path, native_id: str) -> int | None:
         return place.live(home, native_id)
 
-    def remembered(self, home: Path) -> set[str]:
-        return find.remembered(home)
+    def remembered(self, home: Path) -> Iterator[Found]:
+        return history.remembered(home)
 
 
 SOURCE = ClaudeCode()

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-
-import msgspec
-from msgspec import Struct, field
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, session_id_of, source_file
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.claude import history
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SIDE_FOLDERS = ("file-history", "tasks")
@@ -116,10 +113,8 @@ def _found(
     ]
     if base and session_folder and own_name:
         found += _home_files(base, native_id)
-    session_id = session_id_of("claude-code", native_id)
-    present = tuple(sorted((f for f in found if f), key=lambda f: (f.role != "main", f.name)))
-    native = None if session_id == native_id else native_id
-    return Found("claude-code", session_id, str(top), base in known_homes, present, native)
+    present = sorted((f for f in found if f), key=lambda f: (f.role != "main", f.name))
+    return found_session("claude-code", native_id, top, base in known_homes, present)
 
 
 def _side_file(path: Path, top: Path) -> SourceFile | None:
@@ -134,34 +129,4 @@ def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
         folder = base / name / native_id
         if folder.is_dir():
             found += [source_file(Path(e.path), base, "side") for e in files.walk(folder)]
-    if lines := _history(base, files.changed_at(base / "history.jsonl")).get(native_id):
-        path = base / "history.jsonl"
-        found.append(SourceFile(str(path), "history.jsonl", "history", len(lines), 0, text=lines))
-    return found
-
-
-def remembered(home: Path) -> set[str]:
-    """Sessions that the prompt history knows."""
-    return set(_history(home, files.changed_at(home / "history.jsonl")))
-
-
-class _Prompt(Struct):
-    session_id: str = field(name="sessionId", default="")
-
-
-@lru_cache(maxsize=4)
-def _history(base: Path, _changed: tuple[int, int]) -> dict[str, bytes]:
-    """Every session's lines of the prompt history, in order."""
-    decoder = msgspec.json.Decoder(_Prompt)
-    lines: dict[str, list[bytes]] = {}
-    found = source_file(base / "history.jsonl", base, "history")
-    if found is None:
-        return {}
-    for line in b"".join(files.chunks(Path(found.path))).split(b"\n"):
-        try:
-            session = decoder.decode(line).session_id
-        except msgspec.MsgspecError:
-            continue
-        if session:
-            lines.setdefault(session, []).append(line)
-    return {session: b"\n".join(own) + b"\n" for session, own in lines.items()}
+    return [*found, history.about(base, native_id)]

@@ -38,6 +38,7 @@ class Reader:
         self.round = RoundBuilder(facts.rounds + 1, 0)
         self.begun = False
         self.settings = (facts.cwd, facts.branch, facts.client)
+        self.slug = facts.slug
         self.links = Links(facts)
         self.sidechain_of: dict[str, str] = {}
         self.seen: dict[str, int] = {}
@@ -71,6 +72,9 @@ class Reader:
             self.seen[line.uuid] = fingerprint
         if line.cwd:
             self.latest = line
+        if line.slug and line.slug != self.slug:
+            self.slug = line.slug
+            self.round.add(quiet("slug", Ref(ref.offset, ref.length), line.slug))
         self.links.note(line, ref, self.round)
         return self.take_type.get(line.type, self._metadata)(line, ref)
 

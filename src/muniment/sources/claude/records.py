@@ -60,6 +60,7 @@ class Line(Struct, gc=False):
     cwd: str | None = None
     branch: str | None = field(name="gitBranch", default=None)
     version: str | None = None
+    slug: str | None = None
     custom_title: str | None = field(name="customTitle", default=None)
     ai_title: str | None = field(name="aiTitle", default=None)
     agent_name: str | None = field(name="agentName", default=None)

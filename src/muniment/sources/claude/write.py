@@ -49,7 +49,8 @@ class Writer:
         """The lines of one round."""
         items: list[Item] = []
         blocks = list(round_.blocks())
-        self.native = self.facts.source == "claude-code" and any(block.ref.length for block in blocks)
+        own = self.facts.source == "claude-code" and not self.facts.prompts_only
+        self.native = own and any(block.ref.length for block in blocks)
         self.results = {block.result.offset for block in blocks if isinstance(block, Tool) and block.result}
         for message in round_.messages:
             if message.role == "assistant" or not message.queued:

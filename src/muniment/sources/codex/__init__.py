@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
-from muniment.sources.codex import claims, find, place, read, write, zst
+from muniment.sources.codex import claims, find, history, place, read, write, zst
 
 
 class Codex(Source):
@@ -37,7 +37,7 @@ class Codex(Source):
         return zst.unpacked(pieces) if zst.is_packed(name) else pieces
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return read.read(records, facts)
+        return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
@@ -53,8 +53,8 @@ class Codex(Source):
     def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
         return place.moved(name, pieces, facts, move)
 
-    def remembered(self, home: Path) -> set[str]:
-        return find.remembered(home)
+    def remembered(self, home: Path) -> Iterator[Found]:
+        return history.remembered(self.name, home)
 
 
 SOURCE = Codex()

@@ -14,20 +14,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, session_id_of, source_file
-from muniment.sources.codex import zst
+from muniment.sources.base import HEAD_BYTES, Found, found_session, head_of, source_file
+from muniment.sources.codex import history, zst
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, text
 
 NAME = "codex"
 FOLDERS = ("sessions", "archived_sessions")
-HISTORIES = {"history.jsonl": "session_id", "session_index.jsonl": "id"}
-"""Files about all sessions, and the field that names one."""
 
 _ROLLOUT = re.compile(r"rollout-.*\.(jsonl|jsonl\.zst|json)")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -95,10 +92,8 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
         top = base or root
         if main := source_file(path, top, "main"):
             native = _native_id(path)
-            beside = _histories(base, native) if base else []
-            session = session_id_of(NAME, native)
-            named = None if session == native else native
-            yield Found(NAME, session, str(top), base in known_homes, (main, *beside), named)
+            beside = history.about(base, native) if base else []
+            yield found_session(NAME, native, top, base in known_homes, (main, *beside))
 
 
 def _home_of(path: Path) -> Path | None:
@@ -136,34 +131,3 @@ def _id_in(line: bytes) -> str | None:
 def _cut_id(line: bytes) -> str | None:
     found = _ID.search(line)
     return found[1].decode("utf-8", "replace") if found else None
-
-
-def remembered(home: Path) -> set[str]:
-    """Sessions that the history of prompts or the index of names knows."""
-    paths = [(home / name, field) for name, field in HISTORIES.items()]
-    return {session for path, field in paths for session in _lines_of(path, field, files.changed_at(path))}
-
-
-def _histories(base: Path, native_id: str) -> list[SourceFile]:
-    found: list[SourceFile] = []
-    for name, field in HISTORIES.items():
-        path = base / name
-        if lines := _lines_of(path, field, files.changed_at(path)).get(native_id):
-            found.append(SourceFile(str(path), name, "history", len(lines), 0, text=lines))
-    return found
-
-
-@lru_cache(maxsize=8)
-def _lines_of(path: Path, field: str, _changed: tuple[int, int]) -> dict[str, bytes]:
-    """Every session's lines of a file about all sessions, in order."""
-    found = source_file(path, path.parent, "history")
-    lines: dict[str, list[bytes]] = {}
-    for line in b"".join(files.chunks(path)).split(b"\n") if found else ():
-        try:
-            value = codec.loads(line)
-        except ValueError:
-            continue
-        session = codec.mapping(value).get(field)
-        if isinstance(session, str):
-            lines.setdefault(session, []).append(line)
-    return {session: b"\n".join(own) + b"\n" for session, own in lines.items()}

@@ -55,7 +55,7 @@ class Writer:
 
     def __init__(self, facts: Facts, move: Move, media: MediaBytes) -> None:
         self.facts, self.move = facts, move
-        self.own = facts.source == NAME
+        self.own = facts.source == NAME and not facts.prompts_only
         self.session = move.session_id or facts.session_id
         self.losses = Losses()
         self.speech = Speech(self.session, self.own, media, self.losses, facts.started or EPOCH)

@@ -18,15 +18,14 @@ from typing import Any
 from muniment import config, files
 from muniment.model import codec
 from muniment.model.events import HEADER
-from muniment.sources.base import Found, SourceFile, head_of, session_id_of, source_file
+from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.native.dialect import FOLDER
-from muniment.sources.recorded.places import objects, registered
+from muniment.sources.recorded.places import first_objects, registered
 
 NAME = "native"
 SIDECHAINS = ".sidechains"
 SEGMENT = "segment-"
 """Begins the id of a segment among the parts of its session."""
-_LOOKED_AT = 20
 _FILE = re.compile(r".+\.jsonl(?:\.s(\d+))?")
 _FIELDS = {"type", "ts", "uuid", "payload"}
 
@@ -50,7 +49,7 @@ def matches(path: Path, head: bytes) -> bool:
         return False
     if b"\n" not in head and head.startswith(b'{"type":"header","ts":'):
         return True  # a header longer than what is looked at
-    return any(_is_event(line) for line in objects(head.split(b"\n")[:_LOOKED_AT]))
+    return any(_is_event(line) for line in first_objects(head))
 
 
 def _is_event(line: dict[str, Any]) -> bool:
@@ -91,7 +90,7 @@ def _is_main(path: Path) -> bool:
 
 def _header(path: Path) -> dict[str, Any]:
     """What the header of a file says, if its first lines hold one."""
-    for line in objects(head_of(path).split(b"\n")[:_LOOKED_AT]):
+    for line in first_objects(head_of(path)):
         if line.get("type") == HEADER:
             return codec.mapping(line.get("payload"))
     return {}
@@ -127,6 +126,4 @@ def _found(
     own = source_file(main, project, "main") if main else None
     present = ((own,) if own else ()) + tuple(sorted(parts, key=lambda file: file.name))
     if present:
-        session = session_id_of(NAME, native)
-        named = None if session == native else native
-        yield Found(NAME, session, str(project), project in known_homes, present, named)
+        yield found_session(NAME, native, project, project in known_homes, present)

@@ -14,6 +14,7 @@ from muniment.model import codec
 from muniment.sources.base import source_file
 
 REGISTER = "places.jsonl"
+_LOOKED_AT = 20
 
 
 def registered(env: Mapping[str, str]) -> list[Path]:
@@ -25,6 +26,11 @@ def registered(env: Mapping[str, str]) -> list[Path]:
     lines = objects(b"".join(files.chunks(path)).split(b"\n"))
     found = [Path(named) for line in lines if isinstance(named := line.get("path"), str)]
     return list(dict.fromkeys(folder for folder in found if folder.is_absolute()))
+
+
+def first_objects(head: bytes) -> Iterator[dict[str, Any]]:
+    """The first lines of a file that are whole JSON objects: enough to tell its format and find its header."""
+    return objects(head.split(b"\n")[:_LOOKED_AT])
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

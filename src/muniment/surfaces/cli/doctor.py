@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from muniment.archive import Archive
 from muniment.doctor import Diagnosis
-from muniment.surfaces.cli.output import as_json, many, out
+from muniment.inscribe import Outcome
+from muniment.surfaces.cli import progress
+from muniment.surfaces.cli.output import as_json, many, out, talk
 
 MAX_SHOWN = 10
 
 
 @click.command()
+@click.option("--rescue", is_flag=True, help="Inscribe the prompts of sessions whose transcripts are lost.")
 @click.option("--json", is_flag=True, help="The diagnosis as JSON.")
 @click.pass_obj
-def command(store: str | None, json: bool) -> None:
+def command(store: str | None, rescue: bool, json: bool) -> None:
     """Tell what is at risk: sessions an agent will delete soon, never inscribed, already gone, or damaged.
+
+    Agents keep a history of prompts longer than the transcripts. --rescue puts into the archive what it has of sessions
+    that are gone: your prompts, without the answers. The title of such a session says so; if its transcript turns up
+    later, that is inscribed in its place.
 
     The exit code is 1 if anything could still be lost.
     """
-    diagnosis = Archive(store).doctor()
+    archive = Archive(store)
+    rescued = progress.carry_out(archive, archive.plan(archive.lost())) if rescue else []
+    diagnosis = archive.doctor()
     if json:
         as_json(diagnosis)
     else:
+        _told(rescued)
         report(diagnosis)
     if not diagnosis.healthy:
         raise click.exceptions.Exit(1)
+
+
+def _told(outcomes: Sequence[Outcome]) -> None:
+    """What came of a rescue."""
+    done = [outcome for outcome in outcomes if outcome.what != "failed"]
+    if done:
+        out(f"{many(sum(o.messages for o in done), 'prompt')} of {many(len(done), 'lost session')} are in the archive")
+    for outcome in outcomes:
+        if outcome.what == "failed":
+            talk(f"failed: {outcome.path}: {outcome.note}")
 
 
 def report(diagnosis: Diagnosis) -> None:
@@ -43,6 +65,9 @@ def report(diagnosis: Diagnosis) -> None:
     if diagnosis.lost:
         out(f"{many(len(diagnosis.lost), 'session')} known from prompt history only; their transcripts are lost:")
         _some(list(diagnosis.lost))
+        out("`muniment doctor --rescue` inscribes what is left of them, which is your prompts")
+    if diagnosis.rescued:
+        out(f"{many(len(diagnosis.rescued), 'session')} in the archive with nothing but your prompts left")
     if diagnosis.damaged:
         out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from muniment.archive import Archive
+from muniment.batch import Plan
 from muniment.errors import NotFound
 from muniment.inscribe import Outcome
+from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, out, size, talk
 
 MAX_SHOWN = 10
@@ -25,16 +25,7 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
     if paths and not found and not refused:
         raise NotFound(f"no sessions below {', '.join(map(str, paths))}", "`muniment sources` lists the known formats")
     plan = archive.plan(found)
-    outcomes: list[Outcome] = []
-    if plan.tasks:
-        with _bar(len(plan.tasks)) as advance:
-
-            def done(outcome: Outcome) -> None:
-                outcomes.append(outcome)
-                advance()
-
-            archive.run(plan, done, _waiting)
-    outcomes += refused
+    outcomes = carry_out(archive, plan) + refused
     if json:
         as_json(outcomes)
     else:
@@ -42,24 +33,23 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
     return outcomes
 
 
-def _waiting() -> None:
+def carry_out(archive: Archive, plan: Plan) -> list[Outcome]:
+    """Inscribe what is planned."""
+    outcomes: list[Outcome] = []
+    if plan.tasks:
+        with bar("inscribing", len(plan.tasks)) as advance:
+
+            def done(outcome: Outcome) -> None:
+                outcomes.append(outcome)
+                advance()
+
+            archive.run(plan, done, waiting)
+    return outcomes
+
+
+def waiting() -> None:
+    """Say why nothing happens."""
     talk("another muniment is writing to this store; waiting for it to finish …")
-
-
-@contextmanager
-def _bar(total: int) -> Generator[Callable[[], None]]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("[bold]inscribing", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # Drawn by hand: a thread that draws must not be running when worker processes are forked.
-    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda: progress.update(task, advance=1, refresh=True)
 
 
 def report(outcomes: Sequence[Outcome], found: int, unchanged: int, archive: Archive) -> None:

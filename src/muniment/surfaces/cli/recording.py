@@ -15,8 +15,17 @@ Command = Callable[..., Any]
 
 def where(command: Command) -> Command:
     """The options that say which recorded sessions are meant."""
-    format_ = click.option("--format", "format_", default="native", help="The format they are recorded in. [native]")
-    root = click.option("--root", metavar="DIR", help="Where they were recorded. [here, or the format's own place]")
+    return _where(command, "The format they are recorded in.", "Where they were recorded.")
+
+
+def where_recorded(command: Command) -> Command:
+    """The same for a command that looks at recorded sessions only when told so."""
+    return _where(command, "With --recorded, the format of the sessions.", "With --recorded, where that was.")
+
+
+def _where(command: Command, of_format: str, of_root: str) -> Command:
+    format_ = click.option("--format", "format_", default="native", help=f"{of_format} [native]")
+    root = click.option("--root", metavar="DIR", help=f"{of_root} [here, or the format's own place]")
     return root(format_(command))
 
 

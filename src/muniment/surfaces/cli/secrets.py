@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 
 import click
-from msgspec import Struct, structs
+from msgspec import structs
 
 from muniment.archive import Archive
 from muniment.errors import StoreError
@@ -16,21 +14,15 @@ from muniment.secrets.places import Place, in_round
 from muniment.store import rounds
 from muniment.store.index import Listed
 from muniment.store.layout import Shelf
+from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, table, talk
 
 
-class Row(Struct, frozen=True):
-    """One secret in one block of one session."""
+class Row(Place, frozen=True, kw_only=True):
+    """One secret in one block of one session of the archive."""
 
     session_id: str
     sidechain: str | None
-    round: int
-    kind: str
-    tool: str | None
-    rule: str
-    tag: str
-    preview: str
-    count: int
 
 
 @click.command()
@@ -47,7 +39,7 @@ def command(store: str | None, session: str | None, json: bool) -> None:
     chosen = [archive.session(session)] if session else archive.sessions()
     key = new_key()
     rows: list[Row] = []
-    with _bar(len(chosen)) as advance:
+    with bar("searching", len(chosen)) as advance:
         for listed in chosen:
             rows += _rows(archive, listed, key)
             advance()
@@ -76,7 +68,7 @@ def _places(shelf: Shelf, key: bytes) -> Iterator[Place]:
 
 
 def _row(session: Listed, sidechain: str | None, place: Place) -> Row:
-    return Row(session.session_id, sidechain, **structs.asdict(place))
+    return Row(**structs.asdict(place), session_id=session.session_id, sidechain=sidechain)
 
 
 def _print(rows: Sequence[Row]) -> None:
@@ -96,18 +88,3 @@ def _print(rows: Sequence[Row]) -> None:
     secrets, sessions = {row.tag for row in rows}, {row.session_id for row in rows}
     where = f" in {many(len(rows), 'place')} of {many(len(sessions), 'session')}" if rows else " found"
     talk(f"{many(len(secrets), 'secret')}{where}")
-
-
-@contextmanager
-def _bar(total: int) -> Generator[Callable[[], None]]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("[bold]searching", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda: progress.update(task, advance=1)

@@ -6,14 +6,14 @@ import click
 
 from muniment.archive import Archive
 from muniment.surfaces.cli.output import as_json, line, many, table, talk
-from muniment.surfaces.cli.recording import list_recorded, where
+from muniment.surfaces.cli.recording import list_recorded, where_recorded
 
 
 @click.command()
 @click.option("--source", help="Only sessions of this source.")
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
 @click.option("--recorded", is_flag=True, help="Those that were recorded here, inscribed or not.")
-@where
+@where_recorded
 @click.option("--json", is_flag=True, help="One JSON array.")
 @click.pass_obj
 def command(
