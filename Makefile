@@ -21,7 +21,7 @@ pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --d
 # pyright comes whole from its wheels; this stops it asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: up test lint fix bare faults soak bench clients docs golden pins clean
+.PHONY: up test lint fix bare faults soak bench quality clients docs golden pins clean
 
 up: .venv/.run
 	.venv/bin/muniment up $(ARGS)
@@ -60,6 +60,10 @@ soak: .venv/.dev
 # Against the rivals, and against our promises. Takes minutes; a quick look: ARGS=--quick.
 bench: .venv/.dev
 	.venv/bin/python -m bench $(ARGS)
+
+# How well extractors find what careful readers found in real sessions, beside trivial baselines.
+quality: .venv/.dev
+	.venv/bin/python -m tests.quality $(ARGS)
 
 # Real agent programs resume what muniment restored. They talk to a model server of the tests, never to a real one.
 # (`cd`, and not `npm --prefix`: with that, npm forgets the machine's own settings.)

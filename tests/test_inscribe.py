@@ -340,7 +340,7 @@ def test_a_tag_lives_in_the_index_and_survives_append_and_reindex(
     inscribe()
     (listed,) = archive.sessions()
     before = archive.shelf(listed).round_file(2).read_bytes()
-    archive.tag("last", 2, "console-work")
+    archive.tag("last", [2], "console-work")
     session.user("one more word")
     session.write(home)
     inscribe()

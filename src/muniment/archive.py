@@ -11,21 +11,23 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from muniment import batch, check, config, doctor, export, reindex, restore, search, sources
-from muniment.errors import NotFound
+from muniment import batch, check, config, doctor, export, moving, reindex, rescue, restore, search, sources, tagging
 from muniment.export import Exported, Request
+from muniment.ingest import offline, pipeline
+from muniment.ingest.pipeline import Choice
+from muniment.ingest.skeleton import Skeleton
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
+from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
-from muniment.search import Hit, Query
+from muniment.search import FoundEngagement, Hit, Query
 from muniment.sources.base import Found
-from muniment.store import edits, index, listings, page, rounds, session_db
-from muniment.store.edits import Edit
+from muniment.store import engagements, index, listings, roster, rounds
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
+from muniment.store.roster import Entry, Roster
 from muniment.store.rows import fit
 
 
@@ -45,12 +47,13 @@ class Archive:
         """The sessions below these paths; without any, in every place the agents of this machine use."""
         self.unreadable.clear()
         if not paths:
-            return list(sources.find_everywhere(self.env))
+            return list(sources.find_everywhere(self.env, self.unreadable))
         return [found for path in paths for found in sources.find_in(path, self.env, self.unreadable)]
 
     def plan(self, found: Iterable[Found]) -> batch.Plan:
-        """What of it is new or has changed. A lost index is built anew first: sessions without a source need it."""
-        if not index.exists(self.layout) and self.layout.holds_sessions():
+        """What of it is new or has changed. An index that is lost or too old is built anew first."""
+        lost = not index.exists(self.layout) and self.layout.holds_sessions()
+        if lost or index.is_outdated(self.layout):
             reindex.reindex(self.layout, lambda _: None)
         return batch.plan(self.layout, found)
 
@@ -103,6 +106,10 @@ class Archive:
         """Blocks that have what is looked for, best first."""
         return search.search(self.layout, query)
 
+    def find_engagements(self, query: Query) -> list[FoundEngagement]:
+        """Engagements that pass the filters and have the words, the latest first."""
+        return search.find_engagements(self.layout, query)
+
     # -- out
 
     def restore(self, name: str, target: Target | None = None) -> list[Restored]:
@@ -117,23 +124,90 @@ class Archive:
         facts, sides = self.facts(session)
         return export.export(self.shelf(session), facts, sides, request, self.env)
 
+    # -- understanding
+
+    def ingest_plan(self, choice: Choice, by: str = offline.NAME) -> pipeline.Plan:
+        """Which sessions there are to understand."""
+        return pipeline.plan(self.layout, choice, by) if index.exists(self.layout) else pipeline.Plan((), 0)
+
+    def ingest(
+        self,
+        choice: Choice | None = None,
+        report: Callable[[pipeline.Outcome], None] = lambda _: None,
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Understand sessions as engagements, offline; what has not changed is left as it is, unless asked for."""
+        choice = choice or Choice(skip_existing=True)
+        self.run_ingest(self.ingest_plan(choice), choice, report, waiting)
+
+    def run_ingest(
+        self,
+        plan: pipeline.Plan,
+        choice: Choice,
+        report: Callable[[pipeline.Outcome], None],
+        waiting: Callable[[], None],
+        extract: pipeline.Extract | None = None,
+    ) -> None:
+        """Carry out a plan, offline or with another extractor."""
+        if extract:
+            pipeline.run_with(self.layout, plan, choice, extract, report, waiting)
+        else:
+            pipeline.run(self.layout, plan, choice, report, waiting)
+
+    def skeletons(self, plan: pipeline.Plan) -> Iterator[Skeleton]:
+        """What extraction reads of the sessions of a plan."""
+        return (pipeline.read(self.layout, job) for job in plan.jobs)
+
+    def engagements(self) -> Iterator[Ingested]:
+        """Every session that was understood, with its engagements."""
+        return engagements.load(self.layout)
+
     # -- what people decide
 
-    def tag(self, name: str, round_: int, engagement_id: str | None) -> None:
-        """Say which engagement a round belongs to; None takes the tag away. The round file is not touched."""
+    def tag(self, name: str, rounds: Sequence[int], engagement_id: str | None) -> None:
+        """Say which engagement rounds belong to; None takes the tag away. Round files are not touched."""
+        tagging.tag(self.layout, self.session(name), rounds, engagement_id)
+
+    def summarise(self, name: str, text: str) -> str:
+        """Write a summary line as by hand; empty gives it back to the machine. Gives the line as it stands."""
+        return tagging.summarise(self.layout, self.session(name), text)
+
+    def set_tags(self, name: str, tags: Iterable[str]) -> tuple[str, ...]:
+        """Call a session by these tags and no others."""
+        return tagging.set_tags(self.layout, self.session(name), tags)
+
+    def tags(self, name: str) -> tuple[str, ...]:
+        """What people call a session."""
+        return tagging.tags_of(self.layout, self.session(name))
+
+    def roster(self) -> Roster:
+        """Which session was which agent, as people registered it."""
+        return roster.load(self.layout)
+
+    def register(self, name: str, agent_name: str | None, role: str | None) -> Listed:
+        """Say who a session was."""
         session = self.session(name)
-        if not 1 <= round_ <= session.rounds:
-            raise NotFound(f"no round {round_}", f"the session has {session.rounds}")
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        edits.append(self.layout, Edit(now, "engagement", session.session_id, round_, engagement_id))
-        shelf = self.shelf(session)
-        with index.lock(self.layout, lambda: None), Index(self.layout, write=True) as known:
-            known.begin()
-            known.tag(session.session_id, round_, engagement_id)
-            every = session_db.tag(shelf, round_, engagement_id)
-            top = page.load_head(shelf.document)
-            listings.write_session_listing(shelf, top.title if top else "", every)
-            known.commit()
+        roster.put(self.layout, Entry(session.session_id[: roster.PREFIX_CHARS], agent_name, role))
+        pipeline.rename(self.layout, [session.session_id])
+        return session
+
+    def unregister(self, name: str) -> bool:
+        """Take a session out of the roster, by its id or its registered prefix; tells whether it was there."""
+        if not roster.remove(self.layout, name.lower()):
+            return False
+        prefix = name.lower()[: roster.PREFIX_CHARS]
+        pipeline.rename(self.layout, [r.session_id for r in self.sessions() if r.session_id.startswith(prefix)])
+        return True
+
+    def movable(self) -> list[str]:
+        """Sessions that lie in another bucket than that of their registered role."""
+        known = self.roster()
+        roles = [(row, entry.role) for row in self.sessions() if (entry := known.of(row.session_id)) and entry.role]
+        return [row.session_id for row, role in roles if row.agent_id != moving.bucket(role)]
+
+    def move(self, name: str) -> str:
+        """Put a session into the bucket of its registered role; gives the bucket."""
+        return moving.to_role(self.layout, self.session(name))
 
     # -- care
 
@@ -152,6 +226,10 @@ class Archive:
         """What is at risk on this machine and in this archive."""
         return doctor.diagnose(self.layout, self.find(), self.env)
 
+    def lost(self) -> list[Found]:
+        """Sessions of which only what an agent's history has is left; `plan` and `run` put that into the archive."""
+        return rescue.lost(self.layout, self.find(), self.env)
+
     def reindex(self, report: Callable[[Outcome], None] = lambda _: None) -> int:
         """Build every index, document and round file anew from the evidence; gives the number of sessions."""
         return reindex.reindex(self.layout, report)
@@ -167,6 +245,8 @@ class Archive:
             shelf.document.unlink(missing_ok=True)
             if shelf.folder.exists():
                 shutil.rmtree(shelf.folder)
+            engagements.remove(self.layout, session.session_id)
+            engagements.write_listing(self.layout)
             listings.write_archive_listings(self.layout, known)
             known.commit()
         return session

@@ -25,13 +25,14 @@ from typing import Any
 from msgspec import Struct
 
 from muniment import inscribe as one
-from muniment import sources
+from muniment import moving, sources
 from muniment.errors import MunimentError
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
 from muniment.sources.base import Found
-from muniment.store import index, listings
+from muniment.store import edits, index, listings, roster
 from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.roster import Roster
 from muniment.store.rows import fit
 
 WORKERS = 2
@@ -58,10 +59,11 @@ class Plan(Struct, frozen=True):
 
 def plan(layout: Layout, found: Iterable[Found]) -> Plan:
     """Compare what was found with what is known; reads no session."""
+    registered = roster.load(layout)
     if not index.exists(layout):
-        return _plan(list(found), {}, {}, lambda _: {})
+        return _plan(list(found), {}, {}, lambda _: {}, registered)
     with Index(layout) as known:
-        return _plan(list(found), known.seen(), known.agents(), lambda s: _progress(known, s))
+        return _plan(list(found), known.seen(), known.agents(), lambda s: _progress(known, s), registered)
 
 
 def _progress(known: Index, session_id: str) -> dict[str, dict[str, bytes]]:
@@ -74,6 +76,7 @@ def _plan(
     seen: dict[str, tuple[str, str, str]],
     agents: dict[str, str],
     progress: Callable[[str], dict[str, dict[str, bytes]]],
+    registered: Roster,
 ) -> Plan:
     tasks: list[Task] = []
     unchanged = 0
@@ -84,9 +87,15 @@ def _plan(
         if seen.get(fit(one.key_path(session)) or "", ("", "", ""))[2] == signature:
             unchanged += 1
             continue
-        agent_id = agents.get(session.session_id) or sources.named(session.source).family
+        agent_id = agents.get(session.session_id) or _bucket(session, registered)
         tasks.append(Task(session, agent_id, signature, progress(session.session_id)))
     return Plan(tuple(tasks), unchanged)
+
+
+def _bucket(session: Found, registered: Roster) -> str:
+    """Where a new session goes: to its role, else to its agent's family."""
+    entry = registered.of(session.session_id)
+    return moving.bucket(entry.role) if entry and entry.role else sources.named(session.source).family
 
 
 def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] = lambda: None) -> None:
@@ -94,6 +103,9 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
     if not todo.tasks:
         return
     with index.lock(layout, waiting):
+        if edits.moves(layout) and index.exists(layout):
+            with Index(layout, write=True) as known:
+                moving.finish(layout, known)
         left = [task.found for task in todo.tasks]
         while left:
             wave, left = _first_of_each(left)

@@ -1,7 +1,8 @@
 """Building everything that is derived anew from the evidence: rounds, documents, indexes, listings.
 
-The evidence is read through the same inscription as a source. What people wrote (the summary lines) stays,
-because documents are replaced and never removed. The new index takes the place of the old one at the end.
+The evidence is read through the same inscription as a source. What people wrote (the summary lines) stays, because
+documents are replaced and never removed, and so does what extraction found. The new index takes the place of the old
+one at the end.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from muniment import batch, files
+from muniment import batch, files, moving
 from muniment.batch import Plan, Report
+from muniment.ingest import settle
 from muniment.inscribe import Task
 from muniment.sources.base import Found, SourceFile
-from muniment.store import evidence, index
+from muniment.store import engagements, evidence, index
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf, is_session_id
 
 
@@ -22,6 +25,7 @@ def reindex(layout: Layout, report: Report) -> int:
     """Rebuild the whole archive; gives the number of sessions."""
     with index.lock(layout, lambda: None):
         files.remove_temporaries(layout.sessions)
+        moving.finish_files(layout)
         tasks = list(_tasks(layout))
         fresh = files.temporary_beside(layout.database)
         _remove(fresh)
@@ -29,8 +33,20 @@ def reindex(layout: Layout, report: Report) -> int:
             chosen = tuple(task for task in tasks if bool(task.rebuild) is version)
             for wave in _waves(chosen):
                 batch.carry_out(layout, Plan(wave, 0), report, fresh)
+        _understood(layout, fresh)
         _replace(fresh, layout.database)
     return len({task.found.session_id for task in tasks})
+
+
+def _understood(layout: Layout, fresh: Path) -> None:
+    """What extraction found stands in a file of its own and is applied again."""
+    with Index(layout, write=True, path=fresh) as known:
+        agents = known.agents()
+        known.begin()
+        for record in engagements.load(layout):
+            if agent_id := agents.get(record.session_id):
+                settle.in_index(layout, known, record, settle.in_files(layout, record, agent_id))
+        known.commit()
 
 
 def _waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:

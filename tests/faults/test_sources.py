@@ -117,6 +117,7 @@ def link(path: Path) -> None:
 @pytest.mark.parametrize("put", [fifo, folder, loop, link])
 def test_replaced_by(tmp_path: Path, tree: Tree, store: Path, put: Callable[[Path], None]) -> None:
     path, side = tree.transcript(2), next((tree.home / "projects").rglob("out1.txt"))
+    run(store, "ingest")  # as `up` does below
     whole, expected = path.read_bytes(), view(store)
     for victim in (path, side, tree.home / "history.jsonl"):
         victim.unlink()

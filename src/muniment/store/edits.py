@@ -1,12 +1,17 @@
 """`edits.jsonl`: what people decided about the archive, append-only, so that `reindex` can apply it again.
 
     {"at":"2026-03-20T09:00:00Z","kind":"engagement","session_id":"…","round":3,"value":"console-work"}
+    {"at":"2026-03-20T09:05:00Z","kind":"move","session_id":"…","round":null,"value":"historian"}
+    {"at":"2026-03-20T09:07:00Z","kind":"tags","session_id":"…","round":null,"value":"[\\"release\\",\\"to read\\"]"}
 
-The last edit of a round wins; an empty value takes the tag away. Round files never change.
+The last edit of a round wins; an empty value takes the tag away. The tags of a session are said anew as a whole, as a
+JSON list. Round files never change. A move is said here before anything is moved, so that one that was cut off is
+brought to its end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -43,18 +48,49 @@ def append(layout: Layout, edit: Edit) -> None:
 
 
 def engagements(layout: Layout, session_id: str) -> dict[int, str]:
-    """The engagement of every tagged round of a session."""
+    """The engagement of every round of a session that a person tagged."""
     return _engagements(layout.edits, files.changed_at(layout.edits)).get(session_id, {})
+
+
+def tagged(layout: Layout) -> dict[str, dict[int, str]]:
+    """The same for every session with such rounds."""
+    return {id_: tags for id_, tags in _engagements(layout.edits, files.changed_at(layout.edits)).items() if tags}
+
+
+def moves(layout: Layout) -> dict[str, str]:
+    """The bucket that each moved session belongs to."""
+    moved = (edit for edit in _edits(layout.edits, files.changed_at(layout.edits)) if edit.kind == "move")
+    return {edit.session_id: edit.value for edit in moved if edit.value}
+
+
+def tags(layout: Layout, session_id: str) -> tuple[str, ...]:
+    """What people call a session."""
+    return _tags(layout.edits, files.changed_at(layout.edits)).get(session_id, ())
+
+
+@lru_cache(maxsize=2)
+def _tags(path: Path, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for edit in _edits(path, changed):
+        if edit.kind == "tags":
+            with contextlib.suppress(msgspec.MsgspecError):  # written by another version
+                found[edit.session_id] = msgspec.json.decode(edit.value or "[]", type=tuple[str, ...])
+    return found
+
+
+@lru_cache(maxsize=2)
+def _edits(path: Path, changed: tuple[int, int]) -> tuple[Edit, ...]:
+    said: list[Edit] = []
+    for line in path.read_bytes().split(b"\n") if changed != (0, 0) else []:
+        with contextlib.suppress(msgspec.MsgspecError):  # a torn line of a killed writer
+            said.append(msgspec.json.decode(line, type=Edit))
+    return tuple(said)
 
 
 @lru_cache(maxsize=2)
 def _engagements(path: Path, changed: tuple[int, int]) -> dict[str, dict[int, str]]:
     tags: dict[str, dict[int, str]] = {}
-    for line in path.read_bytes().split(b"\n") if changed != (0, 0) else []:
-        try:
-            edit = msgspec.json.decode(line, type=Edit)
-        except msgspec.MsgspecError:
-            continue  # a torn line of a killed writer
+    for edit in _edits(path, changed):
         if edit.kind == "engagement" and edit.round is not None:
             own = tags.setdefault(edit.session_id, {})
             own.pop(edit.round, None)

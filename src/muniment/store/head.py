@@ -19,6 +19,10 @@ from muniment.model import codec
 from muniment.store import document, escape
 
 DOCUMENT_VERSION = 1
+FILLED_IN = "summary"
+"""Our own field: the summary as extraction wrote it, by which an edit of the line is told."""
+NAMED = "name"
+"""Our own field: the agent's name as it was resolved."""
 _MAX_BYTES = 1 << 16
 _RULE = re.compile(r"\\*---")
 """A summary that would look like the line under it; it gets one more backslash."""
@@ -45,6 +49,17 @@ def render(head: Head, has_messages: bool) -> bytes:
     summary = f"\\{summary}" if _RULE.fullmatch(summary) else summary
     lines += ["---", f"# {_one_line(head.title)}", "", summary, ""]
     return escape.to_yaml_bytes("\n".join(lines) + ("\n---\n\n" if has_messages else ""))
+
+
+def placeholder(title: str) -> str:
+    """What stands for a summary until there is one. A title may begin like markup; a summary is a plain line."""
+    return " ".join((title.lstrip("#-> \t") or "(no prompt)").split())[:200]
+
+
+def written_by_hand(head: Head) -> bool:
+    """Whether a person wrote the summary: it is neither the placeholder nor what extraction filled in."""
+    machines = ("", placeholder(str(head.own.get("title", ""))), head.own.get(FILLED_IN))
+    return head.summary not in machines
 
 
 def _scalar(value: Any) -> str:

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,11 +21,14 @@ from msgspec import Struct
 from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
-from muniment.store import round_table, rounds, schema
+from muniment.model.engagements import Ingested
+from muniment.store import edits, engagement_table, round_table, rounds, schema
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import RoundRow, TextRow, UsageRow, fit, text_rows
 
 BUSY_MS = 10_000
+LOOK_SECONDS = 2.0
+"""Of processor time: what one look at the index may cost a process that serves others."""
 
 
 class SessionRow(Struct, frozen=True):
@@ -79,6 +82,17 @@ def exists(layout: Layout) -> bool:
     return layout.database.exists()
 
 
+def is_outdated(layout: Layout) -> bool:
+    """Whether the index was made by an older version of this program, and must be built anew."""
+    try:
+        db: Any = apsw.Connection(str(layout.database), flags=apsw.SQLITE_OPEN_READONLY)
+        version = db.execute("PRAGMA user_version").get
+        db.close()
+    except apsw.Error:
+        return False  # whoever opens it tells what is wrong
+    return version < schema.SCHEMA_VERSION
+
+
 def require(layout: Layout) -> None:
     """An archive with sessions and without an index is damaged, not empty."""
     if not exists(layout) and layout.holds_sessions():
@@ -94,6 +108,8 @@ class Index:
         self.db: Any = None
         self.fresh: set[str] = set()
         """Sessions that this connection added: nothing of theirs can be in the way."""
+        if write:
+            _require_writable(layout)
         if write and not self.path.exists():
             files.make_folder(layout.sessions)
             files.write_atomic(self.path, [_empty()])
@@ -101,7 +117,7 @@ class Index:
             require(layout)
             raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
         with self._told_plainly():
-            self._open_to_write() if write else self._open_to_read()
+            self._open_to_write() if write else self._open_to_look() if layout.read_only else self._open_to_read()
 
     def _open_to_write(self) -> None:
         self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -116,9 +132,23 @@ class Index:
             self.db.set_busy_timeout(BUSY_MS)
             self._require_version()
         except (apsw.ReadOnlyError, apsw.CantOpenError):
-            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            self.db = apsw.Connection(f"file:{quote(str(self.path))}?immutable=1", flags=flags)
+            self._open_unchanging()
+
+    def _open_unchanging(self) -> None:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        self.db = apsw.Connection(f"file:{quote(str(self.path))}?immutable=1", flags=flags)
+        self._require_version()
+
+    def _open_to_look(self) -> None:
+        """SQLite itself refuses to write here, and a query that takes too long is ended."""
+        try:
+            self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+            self.db.set_busy_timeout(BUSY_MS)
             self._require_version()
+        except (apsw.ReadOnlyError, apsw.CantOpenError):
+            self._open_unchanging()
+        until = time.thread_time() + LOOK_SECONDS
+        self.db.set_progress_handler(lambda: time.thread_time() > until, 20_000)
 
     def _require_version(self) -> None:
         version = self.db.execute("PRAGMA user_version").get
@@ -132,6 +162,8 @@ class Index:
             yield
         except (apsw.NotADBError, apsw.CorruptError) as error:
             raise StoreError(f"{self.path}: damaged index ({error})", "`muniment reindex` builds it anew") from error
+        except apsw.InterruptError as error:
+            raise StoreError("that takes too long to look up", "ask for less, or narrow it by a filter") from error
         except apsw.Error as error:
             hint = "is the disk full, or the store not yours to write?"
             raise StoreError(f"{self.path}: {str(error) or type(error).__name__}", hint) from error
@@ -178,7 +210,9 @@ class Index:
         self.fresh.add(session_id)
         sql = "INSERT INTO sessions(session_id, agent_id, source, facts) VALUES (?, ?, ?, ?)"
         self.db.execute(sql, (session_id, agent_id, source, codec.encode(Facts(session_id, source)).decode()))
-        return self.db.last_insert_rowid()
+        key = self.db.last_insert_rowid()
+        self.put_tags(session_id, edits.tags(self.layout, session_id))
+        return key
 
     def clear_from(self, key: int, session_id: str, sidechain: str | None, round_: int, offset: int) -> None:
         """Make room for rows from this round and byte on; what a killed run left there goes too."""
@@ -194,10 +228,24 @@ class Index:
     def put_rounds(self, rows: Sequence[RoundRow]) -> None:
         round_table.insert(self.db, rows)
 
-    def tag(self, session_id: str, round_: int, engagement_id: str | None) -> None:
-        """The engagement of a round; round files are not touched."""
+    def tag(self, session_id: str, tags: Mapping[int, str]) -> None:
+        """The engagements of a session's rounds, replaced; round files are not touched."""
+        self.db.execute("UPDATE rounds SET engagement_id = NULL WHERE session_id = ?", (session_id,))
         sql = "UPDATE rounds SET engagement_id = ? WHERE session_id = ? AND round = ?"
-        self.db.execute(sql, (engagement_id, session_id, round_))
+        self.db.executemany(sql, [(fit(tag), session_id, round_) for round_, tag in tags.items()])
+
+    def put_ingested(self, record: Ingested) -> None:
+        """What a session was understood as, replaced."""
+        engagement_table.delete(self.db, record.session_id)
+        engagement_table.insert(self.db, record)
+
+    def put_summary(self, session_id: str, summary: str) -> None:
+        self.db.execute("UPDATE sessions SET summary = ? WHERE session_id = ?", (fit(summary), session_id))
+
+    def put_tags(self, session_id: str, tags: Sequence[str]) -> None:
+        """What people call a session, replaced."""
+        self.db.execute("DELETE FROM tags WHERE session_id = ?", (session_id,))
+        self.db.executemany("INSERT OR IGNORE INTO tags VALUES (?,?)", [(session_id, fit(tag)) for tag in tags])
 
     def put_branches(self, key: int, rows: Sequence[tuple[int, int]]) -> None:
         self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
@@ -278,7 +326,8 @@ class Index:
             for table in ("sidechains", "versions", "branches", "texts", "usage"):
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
         round_table.delete(self.db, session_id)
-        for table in ("seen", "progress", "sessions"):
+        engagement_table.delete(self.db, session_id)
+        for table in ("seen", "progress", "tags", "sessions"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
     def forget_texts(self, session_id: str, shelf: Shelf) -> None:
@@ -363,9 +412,15 @@ def _empty() -> bytes:
     return data
 
 
+def _require_writable(layout: Layout) -> None:
+    if layout.read_only:
+        raise StoreError(f"{layout.root}: opened for reading only", "a bug: please report it")
+
+
 @contextlib.contextmanager
 def lock(layout: Layout, waiting: Callable[[], None]) -> Generator[None]:
     """Only one process writes to a store; a second one waits, and says so."""
+    _require_writable(layout)
     files.make_folder(layout.sessions)
     descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
     try:

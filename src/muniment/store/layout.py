@@ -74,6 +74,8 @@ class Layout(Struct, frozen=True):
     """The places of one store."""
 
     root: Path
+    read_only: bool = False
+    """Whoever holds this looks, and cannot write: neither the index nor the lock opens for it."""
 
     @property
     def sessions(self) -> Path:
@@ -88,6 +90,19 @@ class Layout(Struct, frozen=True):
         return self.sessions / "index.md"
 
     @property
+    def engagements(self) -> Path:
+        return self.sessions / "engagements.jsonl"
+
+    @property
+    def engagements_listing(self) -> Path:
+        return self.sessions / "engagements-index.md"
+
+    @property
+    def extractions(self) -> Path:
+        """Answers of models, kept so that none is paid for twice."""
+        return self.sessions / ".extractions"
+
+    @property
     def edits(self) -> Path:
         return self.sessions / "edits.jsonl"
 
@@ -98,6 +113,11 @@ class Layout(Struct, frozen=True):
     @property
     def lock(self) -> Path:
         return self.sessions / ".lock"
+
+    @property
+    def watching(self) -> Path:
+        """Held by the process that keeps the archive current."""
+        return self.sessions / ".watching"
 
     def holds_sessions(self) -> bool:
         """Whether anything is in the store, whatever the index says."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from muniment import files
 from muniment.store import escape
@@ -24,8 +24,8 @@ def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
             f"[{row.round}](rounds/{row.round:03d}.json)",
             row.started or "",
             row.engagement_id or "",
-            _cell(row.user_preview),
-            _cell(row.agent_preview),
+            cell(row.user_preview),
+            cell(row.agent_preview),
             row.tool_count,
             row.thinking_count,
             row.token_count,
@@ -34,7 +34,8 @@ def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
     return escape.to_bytes("\n".join(lines) + "\n")
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Text in one cell of a table: no bar and no markup of its own."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
@@ -50,6 +51,16 @@ def write_archive_listings(layout: Layout, index: Index) -> None:
     for agent_id, rows in by_agent.items():
         files.write_if_changed(layout.agent(agent_id) / "index.md", agent_listing(agent_id, rows))
     files.write_if_changed(layout.listing, archive_listing(by_agent))
+    _remove_empty(layout, by_agent.keys())
+
+
+def _remove_empty(layout: Layout, agents: Collection[str]) -> None:
+    """A bucket whose last session was moved or forgotten."""
+    kept = {layout.agent(agent_id).name for agent_id in agents}
+    for listing in layout.sessions.glob("*/index.md"):
+        if listing.parent.name not in kept and [entry.name for entry in listing.parent.iterdir()] == [listing.name]:
+            listing.unlink()
+            listing.parent.rmdir()
 
 
 def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
@@ -58,7 +69,7 @@ def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
     for row in rows:
         date = (row.started or "undated")[:10]
         link = f"[{row.session_id}]({row.session_id}.md)"
-        lines.append(f"| {link} | {_cell(row.title[:120])} | {date} | {_cell(row.summary[:200])} |")
+        lines.append(f"| {link} | {cell(row.title[:120])} | {date} | {cell(row.summary[:200])} |")
     return escape.to_bytes("\n".join(lines) + "\n")
 
 

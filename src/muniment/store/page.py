@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -70,6 +71,13 @@ class Page:
             while piece := self.spill.read(files.CHUNK_BYTES):
                 yield piece
         yield from self.parts
+
+
+def replace_head(path: Path, top: head.Head) -> None:
+    """Another head on the same messages."""
+    start = body_start(path)
+    rest = files.chunks(path, start)
+    files.write_atomic(path, chain([head.render(top, has_messages=start < path.stat().st_size)], rest))
 
 
 def body_start(path: Path) -> int:

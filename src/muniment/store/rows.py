@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import text_of
-from muniment.store.words import hidden_words
+from muniment.store.words import hidden_words, parted
 
 PREVIEW_CHARS = 120
 
@@ -38,7 +38,7 @@ class TextRow(NamedTuple):
     """The subagent file it comes from; None for the main file."""
     offset: int
     body: bytes
-    """UTF-8: made once here, it crosses the border between processes and goes into SQLite as it is."""
+    """The words in UTF-8: made once here, they cross the border between processes and go into SQLite as they are."""
     aux: str
 
 
@@ -105,7 +105,8 @@ def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[Text
         for block in message.blocks:
             for kind, tool, offset, text in _texts(block, message):
                 if offset >= since and (body := storable(text)) and not body.isspace():
-                    yield TextRow(round_.number, kind, fit(tool), fit(sidechain), offset, body, hidden_words(body))
+                    place = (round_.number, kind, fit(tool), fit(sidechain), offset)
+                    yield TextRow(*place, parted(body), hidden_words(body))
 
 
 def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, int, str]]:
@@ -116,7 +117,7 @@ def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, in
             yield "thinking", None, block.ref.offset, text
         case Tool():
             if block.name:
-                yield "tool", block.name, block.ref.offset, _input_text(block)
+                yield "tool", block.name, block.ref.offset, input_text(block)
             if block.result:
                 yield "result", block.name, block.result.offset, _output_text(block)
         case Compaction(text):
@@ -127,7 +128,7 @@ def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, in
             return
 
 
-def _input_text(tool: Tool) -> str:
+def input_text(tool: Tool) -> str:
     """What was asked of a tool, as words: strings as they are, the rest as JSON."""
     if isinstance(tool.input, dict):
         values: list[object] = list(tool.input.values())  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]

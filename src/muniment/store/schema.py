@@ -1,9 +1,10 @@
 """The SQL of the indexes. `rounds` and `rounds_fts` are the specification's; the rest is ours.
 
-Every index is derived: a change of schema raises `SCHEMA_VERSION`, and an index of another version is rebuilt.
+Every index is derived: a change of schema, or of the words put into it, raises `SCHEMA_VERSION`, and an index of
+another version is built anew: by `up` and `inscribe` on their own, else by `muniment reindex`.
 """
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 ROUNDS = """
 CREATE TABLE IF NOT EXISTS rounds (
@@ -97,6 +98,42 @@ CREATE TABLE IF NOT EXISTS usage (
   cache_write INTEGER
 );
 CREATE INDEX IF NOT EXISTS usage_by_session ON usage(session, round);
+CREATE TABLE IF NOT EXISTS ingested (
+  session_id TEXT PRIMARY KEY,
+  state TEXT NOT NULL,
+  extractor TEXT,
+  ghost INTEGER NOT NULL,
+  agent_name TEXT,
+  agent_name_from TEXT,
+  agent_role TEXT,
+  slug TEXT,
+  summary TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS engagements (
+  id INTEGER PRIMARY KEY,
+  engagement_id TEXT NOT NULL,
+  session_id TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  project TEXT,
+  method TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  key_decisions TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  next_steps TEXT NOT NULL,
+  turn_ranges TEXT NOT NULL,
+  started TEXT,
+  ended TEXT,
+  extractor TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS engagements_by_session ON engagements(session_id);
+CREATE VIRTUAL TABLE IF NOT EXISTS engagements_fts USING fts5(
+  body, aux, tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE IF NOT EXISTS tags (
+  session_id TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  PRIMARY KEY (session_id, tag)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen (
   path TEXT PRIMARY KEY,
   session_id TEXT NOT NULL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -38,15 +38,19 @@ def write(
     return every
 
 
-def tag(shelf: Shelf, round_: int, engagement_id: str | None) -> list[RoundRow]:
-    """Set the engagement of a round; gives all rows, for the listing."""
+def tag(shelf: Shelf, tags: Mapping[int, str]) -> list[RoundRow]:
+    """Set the engagements of all rounds; gives all rows, for the listing."""
     db = _load(shelf, 1)
     if db is None:
         raise StoreError(f"{shelf.database}: damaged", "`muniment reindex` builds it anew")
     try:
-        db.execute("UPDATE rounds SET engagement_id = ? WHERE round = ?", (engagement_id, round_))
-        files.write_atomic(shelf.database, [db.serialize("main")])
-        return [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
+        rows = [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
+        changed = [(tags.get(row.round), row.round) for row in rows if row.engagement_id != tags.get(row.round)]
+        if changed:
+            with db:
+                db.executemany("UPDATE rounds SET engagement_id = ? WHERE round = ?", changed)
+            files.write_atomic(shelf.database, [db.serialize("main")])
+        return [row._replace(engagement_id=tags.get(row.round)) for row in rows]
     finally:
         db.close()
 

@@ -1,7 +1,9 @@
-"""Words that a plain tokenizer misses: parts of camelCase names, pairs of Chinese, Japanese or Korean signs, and what
-is glued to such signs.
+"""What a plain tokenizer misses: parts of camelCase names, Chinese, Japanese and Korean words, and letters that are
+glued to such signs or to icons.
 
-SQLite's `unicode61` splits `snake_case` and paths by itself. What it cannot see goes into a second column.
+SQLite's `unicode61` splits `snake_case` and paths by itself, and takes a run of letters for one word, `用React写` too.
+So signs and letters are parted before it sees them (`parted`), and the words that it cannot tell go into a second
+column (`hidden_words`).
 """
 
 from __future__ import annotations
@@ -9,12 +11,18 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PART = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_GLUED = re.compile(rf"[^\W_]*{_CJK.pattern}[^\W_]*")
-"""A run of letters with such signs in it: the tokenizer takes it for one word, `用React写` too."""
-_NO_CJK = bytes(c for c in range(256) if not (0xE3 <= c <= 0xED or c == 0xEF))
-"""Bytes that begin no such sign: what is left of a text without them tells whether to look at all."""
+_PART = re.compile(rb"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
+_SIGNS = (
+    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
+)
+_ICONS = "\u2066-\u2069\u23f4-\u23ff\u2b80-\u2bff\ue000-\uf8ff\U0001f000-\U0001fbff\U000e0000-\U0010fffd"
+"""Pictures that are letters to the tokenizer: those of terminal fonts, and those younger than its tables."""
+_CJK = re.compile(f"[{_SIGNS}]+")
+_ICON = re.compile(f"[{_ICONS}]")
+_OTHERS = bytes(c for c in range(256) if not (0xE3 <= c <= 0xF0 or 0xF3 <= c <= 0xF4))
+"""Bytes that begin no such sign, most icons included: what is left of a text without them tells whether to look."""
+_RARE = (b"\xe2\x8f", b"\xe2\xae", b"\xe2\xaf", b"\xe2\x81\xa6")
+"""How the others begin; the first byte is also that of dashes, quotes and frames, which are in every text."""
 _MAX_WORD = 64
 """A longer run of letters is encoded data, not a name."""
 
@@ -24,17 +32,31 @@ _HUMPS = (b"aA", b"AAa")
 """Where a new word begins inside a name: `checkToken`, `HTTPServer`."""
 
 
+def parted(data: bytes) -> bytes:
+    """A text as the tokenizer should see it: no icons, and signs apart from letters."""
+    if not _has_signs(data):
+        return data
+    return _CJK.sub(r" \g<0> ", _ICON.sub(" ", data.decode())).encode()
+
+
 def hidden_words(data: bytes) -> str:
-    """The words of a text that the tokenizer would not find, each once."""
+    """The words of a text that the tokenizer would not find, each once: parts of names, and signs by pairs.
+
+    The last sign of a run stands there too, so that every sign begins a word and can be found alone.
+    """
     found: set[str] = set()
     for name in _humped(data):
         found.update(_parts(name))
-    if not data.isascii() and data.translate(None, _NO_CJK):
-        for word in _GLUED.findall(data.decode()):
-            for run in _CJK.findall(word):
-                found.update(pairs(run))
-            found.update(_CJK.sub(" ", word).split())
+    if _has_signs(data):
+        for run in _CJK.findall(data.decode()):
+            found.update(pairs(run))
+            found.add(run[-1])
     return " ".join(sorted(found))
+
+
+def _has_signs(data: bytes) -> bool:
+    """Whether to look for signs and icons at all; hardly any text has one."""
+    return not data.isascii() and (bool(data.translate(None, _OTHERS)) or any(rare in data for rare in _RARE))
 
 
 def east_asian(text: str) -> list[str]:
@@ -44,8 +66,9 @@ def east_asian(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _parts(name: bytes) -> tuple[str, ...]:
-    """The words of a name; the same few thousand names make up most of a session."""
-    return tuple(part.decode("ascii") for part in _PART.findall(name))
+    """The words of a name, with and without their numbers; the same few thousand names make up most of a session."""
+    parts = [part.decode("ascii") for part in _PART.findall(name)]
+    return tuple(dict.fromkeys([*parts, *(part.rstrip("0123456789") for part in parts)]))
 
 
 def _humped(data: bytes) -> set[bytes]:

@@ -8,8 +8,11 @@ import click
 
 from muniment import demo as samples
 from muniment.archive import Archive
-from muniment.surfaces.cli import doctor, progress
+from muniment.ingest.pipeline import Choice
+from muniment.surfaces.cli import doctor, ingest, progress
 from muniment.surfaces.cli.output import out, talk
+
+INCREMENTAL = Choice(skip_existing=True)
 
 
 @click.command()
@@ -20,11 +23,15 @@ from muniment.surfaces.cli.output import out, talk
 def command(store: str | None, paths: tuple[Path, ...], demo: bool, json: bool) -> None:
     """Find every session on this machine, inscribe it, and report what was found, what is at risk, where it lives.
 
-    PATHS narrow the search to files or folders. Run it as often as you like: only what is new is read.
+    What is new is ingested too, without a model, so that `muniment search` finds it by what it was about. PATHS narrow
+    the search to files or folders. Run it as often as you like: only what is new is read.
     """
     archive = Archive(samples.store(store)) if demo else Archive(store)
     places = (samples.sessions(archive.layout.root),) if demo else paths
     outcomes = progress.inscribe(archive, places, json)
+    understood = ingest.run(archive, plan := archive.ingest_plan(INCREMENTAL), INCREMENTAL)
+    if understood and not json:
+        ingest.report(understood, plan.unchanged)
     if not json and not archive.sessions():
         talk("no sessions of a known agent on this machine; `muniment up --demo` shows how it looks with samples")
     if not (json or demo or paths):

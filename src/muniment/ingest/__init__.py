@@ -1,0 +1,1 @@
+"""Understanding sessions: skeletons, names, engagements, and the index of them."""

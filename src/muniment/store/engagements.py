@@ -1,0 +1,111 @@
+"""`engagements.jsonl`, one line per session with all its engagements, and `engagements-index.md`, made from it.
+
+The file is the record of what extraction found, some of it paid for: `reindex` reads it and never makes it anew. A
+session that was understood again has its line replaced, so the file is written whole and put in place at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from muniment import files
+from muniment.model import codec
+from muniment.model.engagements import Ingested, KeptEngagement
+from muniment.store import edits, escape
+from muniment.store.layout import Layout
+from muniment.store.listings import cell
+
+_decoder = msgspec.json.Decoder(Ingested)
+_ID_AT = len(b'{"session_id":"')
+_ID_BYTES = 36
+
+
+def load(layout: Layout) -> Iterator[Ingested]:
+    """Every session that was understood; a line that cannot be read is left to whoever wrote it."""
+    for line in _lines(layout):
+        try:
+            yield _decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            try:
+                yield codec.decode(line, Ingested)
+            except (msgspec.MsgspecError, ValueError):
+                continue
+
+
+def put(layout: Layout, records: Sequence[Ingested]) -> None:
+    """Add or replace the lines of these sessions."""
+    replace(layout, {record.session_id: codec.encode(record) for record in records})
+
+
+def remove(layout: Layout, session_id: str) -> None:
+    """Take the line of a session out."""
+    if layout.engagements.exists():
+        replace(layout, {session_id: b""})
+
+
+def replace(layout: Layout, lines: dict[str, bytes]) -> None:
+    new = {session_id.encode(): line for session_id, line in lines.items()}
+    kept = (line for line in _lines(layout) if line[_ID_AT : _ID_AT + _ID_BYTES] not in new)
+    files.write_atomic(layout.engagements, (line + b"\n" for line in (*kept, *new.values()) if line))
+
+
+def _lines(layout: Layout) -> list[bytes]:
+    try:
+        return [line for line in layout.engagements.read_bytes().split(b"\n") if line.strip()]
+    except FileNotFoundError:
+        return []
+
+
+def tags(layout: Layout, record: Ingested | None, session_id: str) -> dict[int, str]:
+    """The engagement of every round: as extraction found it, and above that as people decided."""
+    found = record.engagements if record else ()
+    extracted = {
+        turn: engagement.engagement_id
+        for engagement in found
+        for first, last in engagement.turn_ranges
+        for turn in range(first, last + 1)
+    }
+    return extracted | edits.engagements(layout, session_id)
+
+
+# -- the index for people
+
+
+def listing(records: Iterable[Ingested]) -> bytes:
+    """By date, then session, then engagement; the latest day first."""
+    worked = [record for record in records if not record.ghost]
+    worked.sort(key=lambda r: (r.started or "", r.session_id), reverse=True)
+    lines = ["# Engagements", ""]
+    for day, of_day in groupby(worked, key=lambda r: (r.started or "undated")[:10]):
+        lines += [f"## {day}", ""]
+        for record in of_day:
+            lines += [*_session(record), ""]
+    return escape.to_bytes("\n".join(lines).rstrip("\n") + "\n")
+
+
+def _session(record: Ingested) -> Iterator[str]:
+    name = cell(record.agent_name or record.agent_id)
+    title = cell(record.title[:120])
+    yield f"### {name} · [{record.session_id[:8]}]({record.agent_id}/{record.session_id}.md) · {title}"
+    yield ""
+    if record.session_summary:
+        yield f"{cell(record.session_summary)}\n"
+    for engagement in record.engagements:
+        yield from _engagement(engagement)
+
+
+def _engagement(engagement: KeptEngagement) -> Iterator[str]:
+    turns = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in engagement.turn_ranges)
+    project = f" · {cell(engagement.project)}" if engagement.project else ""
+    yield f"- **{engagement.method}** · {engagement.phase}{project} · turns {turns}: {cell(engagement.topic)}"
+    if engagement.outcome:
+        yield f"  - outcome: {cell(engagement.outcome)}"
+    yield from (f"  - decided: {cell(decision)}" for decision in engagement.key_decisions)
+    yield from (f"  - next: {cell(step)}" for step in engagement.next_steps)
+
+
+def write_listing(layout: Layout) -> None:
+    files.write_if_changed(layout.engagements_listing, listing(load(layout)))

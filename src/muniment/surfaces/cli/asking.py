@@ -1,0 +1,100 @@
+"""Asking a model: the options that say which and for how much, and what is told before and after."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import click
+
+from muniment.archive import Archive
+from muniment.ingest import ghosts, models, offline, pipeline
+from muniment.ingest.models import Estimate, Ledger, Settings
+from muniment.ingest.pipeline import Choice, Plan
+from muniment.ingest.skeleton import Skeleton
+from muniment.model.engagements import Extraction
+from muniment.surfaces.cli.output import many, talk
+
+OFFLINE = "offline"
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of a command that may ask a model."""
+    for option in (
+        click.option("--no-redact", is_flag=True, help="Send secrets too; by default they are taken out."),
+        click.option("--batch/--no-batch", default=None, help="One batch for all, at half the price, hours later."),
+        click.option("--max-cost", type=click.FloatRange(0), metavar="DOLLARS", help="Never spend more than this."),
+        click.option("--url", help="Address of the model's server, where it is not the usual one."),
+        click.option(
+            "--with",
+            "extractor",
+            metavar="EXTRACTOR",
+            default=OFFLINE,
+            envvar="MUNIMENT_EXTRACTOR",
+            show_default=True,
+            help="offline, anthropic[:MODEL], openai:MODEL, or ollama:MODEL.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def settings(archive: Archive, extractor: str, **said: Any) -> Settings | None:
+    """Which model to ask; None to ask none."""
+    if extractor == OFFLINE:
+        return None
+    kind, model = models.parse_name(extractor)
+    return Settings(
+        kind,
+        model,
+        url=said["url"],
+        redact=not said["no_redact"],
+        batch=said["batch"],
+        max_cost=said["max_cost"],
+        cache=archive.layout.extractions,
+    )
+
+
+def estimate(archive: Archive, plan: Plan, choice: Choice, asked: Settings) -> Estimate:
+    """What asking would cost; ghosts are not asked about."""
+    jobs = tuple(job for job in plan.jobs if not ghosts.is_ghost(job.facts, choice.strict_ghosts))
+    return models.estimate(archive.skeletons(Plan(jobs, 0)), asked, os.environ)
+
+
+def told(expected: Estimate, asked: Settings) -> str:
+    """The estimate in one line."""
+    price = "price unknown" if expected.dollars is None else f"about ${expected.dollars:.2f}"
+    how = ", as a batch" if expected.batch else ""
+    known = f", {expected.cached} answered before" if expected.cached else ""
+    tokens = f"{expected.input_tokens:,} tokens in, {expected.output_tokens:,} out"
+    return f"{asked.name}: {many(expected.sessions, 'session')}{known}; {tokens}; {price}{how}"
+
+
+def confirmed(expected: Estimate, asked: Settings) -> None:
+    """Say what it will cost; at a terminal, ask, unless a cap was given or nothing is to be paid."""
+    talk(told(expected, asked))
+    free = asked.kind == "ollama" or expected.cached == expected.sessions
+    if not free and asked.max_cost is None and sys.stdin.isatty() and sys.stderr.isatty():
+        click.confirm("Ask the model?", default=True, abort=True, err=True)
+
+
+def extractor(archive: Archive, plan: Plan, asked: Settings, ledger: Ledger) -> pipeline.Extract:
+    """The model as an extractor of many sessions."""
+    jobs = {job.session_id: job for job in plan.jobs}
+
+    def extract(skeletons: Iterable[Skeleton]) -> Iterator[tuple[Skeleton, Extraction]]:
+        def again(session_id: str) -> Skeleton:
+            return pipeline.read(archive.layout, jobs[session_id])
+
+        return models.extract_all(skeletons, asked, os.environ, offline.extract, again=again, ledger=ledger, tell=talk)
+
+    return extract
+
+
+def spent(ledger: Ledger) -> str:
+    """What it came to."""
+    price = "price unknown" if ledger.dollars is None else f"${ledger.dollars:.2f}"
+    tokens = f"{ledger.input_tokens:,} tokens in, {ledger.output_tokens:,} out"
+    return f"{many(ledger.calls, 'question')}, {ledger.cached} answered before; {tokens}; {price}"

@@ -1,0 +1,157 @@
+"""Names and roles that people register, and the bucket of a role."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from muniment import moving
+from muniment.archive import Archive
+from muniment.errors import NotFound
+from muniment.store import edits, page, roster
+from muniment.store.roster import Entry
+from tests.builder import ClaudeSession, conversation
+from tests.conftest import canonical
+
+
+def put(home: Path, name: str = "one") -> ClaudeSession:
+    session = conversation(4, cwd=f"/proj/{name}")
+    session.write(home, f"-proj-{name}")
+    return session
+
+
+def ready(archive: Archive, home: Path) -> ClaudeSession:
+    session = put(home)
+    archive.inscribe()
+    archive.ingest()
+    return session
+
+
+def test_a_registered_name_and_role_are_known_everywhere(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    archive.register(session.id[:8], "Reed", "historian")
+    assert archive.roster().entries == (Entry(session.id[:8], "Reed", "historian"),)
+    (record,) = archive.engagements()
+    assert (record.agent_name, record.agent_name_from, record.agent_role) == ("Reed", "roster", "historian")
+    top = page.load_head(archive.shelf(archive.session(session.id)).document)
+    assert top
+    assert (top.title, top.fields["role"]) == ("Reed · 2026-03-19", "historian")
+    archive.unregister(session.id[:8])
+    (record,) = archive.engagements()
+    assert (record.agent_name, record.agent_role) == (None, None)
+
+
+def test_registering_again_replaces_and_other_lines_stay(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    archive.layout.roster.write_text('{"session":"ABCDEF01","name":"Ash","role":"scout","note":"x"}\nnot JSON\n')
+    archive.register(session.id, "Reed", None)
+    archive.register(session.id, "Moss", None)
+    assert archive.roster().entries == (Entry("abcdef01", "Ash", "scout"), Entry(session.id[:8], "Moss", None))
+    assert "not JSON" in archive.layout.roster.read_text()
+    assert '"note":"x"' in archive.layout.roster.read_text()
+
+
+def test_who_is_not_registered_cannot_be_removed(archive: Archive, home: Path) -> None:
+    ready(archive, home)
+    assert not archive.unregister("00000000")
+
+
+def test_a_session_moves_to_its_role_and_everything_follows(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    archive.register(session.id, "Reed", "Lead Historian")
+    assert archive.movable() == [session.id]
+    assert archive.move(session.id) == "lead-historian"
+    row = archive.session(session.id)
+    assert row.agent_id == "lead-historian"
+    shelf = archive.shelf(row)
+    top = page.load_head(shelf.document)
+    assert top
+    assert top.fields["agent_id"] == "lead-historian"
+    assert not (archive.layout.sessions / "claude").exists()
+    assert session.id in (archive.layout.agent("lead-historian") / "index.md").read_text()
+    assert "lead-historian" in archive.layout.listing.read_text()
+    assert f"(lead-historian/{session.id}.md)" in archive.layout.engagements_listing.read_text()
+    assert len(list(archive.rounds(row))) == 4
+    assert archive.movable() == []
+    assert archive.restore(session.id)
+
+
+def test_after_a_move_appends_and_reindex_find_it_in_its_place(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    archive.register(session.id, None, "historian")
+    archive.move(session.id)
+    session.exchange("more", "done")
+    session.write(home, "-proj-one")
+    archive.inscribe()
+    archive.reindex()
+    row = archive.session(session.id)
+    assert (row.agent_id, row.rounds) == ("historian", 5)
+    assert not (archive.layout.sessions / "claude").exists()
+
+
+def test_a_new_session_of_a_registered_id_goes_to_its_role_at_once(archive: Archive, home: Path) -> None:
+    session = put(home)
+    roster.put(archive.layout, Entry(session.id[:8], "Reed", "historian"))
+    archive.inscribe()
+    assert archive.session(session.id).agent_id == "historian"
+
+
+def test_without_a_role_nothing_is_moved(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    with pytest.raises(NotFound, match="no role"):
+        archive.move(session.id)
+
+
+@pytest.mark.parametrize("by", ["inscribe", "reindex"])
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_a_move_that_was_cut_off_is_brought_to_its_end(
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch, renames: int, by: str
+) -> None:
+    session = ready(archive, home)
+    archive.register(session.id, None, "historian")
+    whole = os.rename
+    left = [renames]
+
+    def rename(source: Path, target: Path) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        whole(source, target)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(moving.os, "rename", rename)
+    monkeypatch.setattr(moving, "_reword", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        archive.move(session.id)
+    monkeypatch.undo()
+    put(home, "two")
+    archive.inscribe() if by == "inscribe" else archive.reindex()
+    row = archive.session(session.id)
+    assert row.agent_id == "historian"
+    assert archive.shelf(row).document.exists()
+    assert len(list(archive.rounds(row))) == 4
+    assert not list(archive.layout.sessions.glob(f"claude/{session.id}*"))
+
+
+@pytest.mark.parametrize(("role", "name"), [("Historian", "historian"), ("  Code / Review ", "code-review")])
+def test_a_role_is_a_folder_name(role: str, name: str) -> None:
+    assert moving.bucket(role) == name
+
+
+def test_a_role_that_is_no_name_still_gets_a_harmless_folder(archive: Archive) -> None:
+    for role in ("../..", "..", "con", "日本", "/"):
+        assert archive.layout.agent(moving.bucket(role)).parent == archive.layout.sessions
+
+
+def test_a_move_is_an_edit_that_is_kept(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    archive.register(session.id, None, "historian")
+    archive.move(session.id)
+    assert edits.moves(archive.layout) == {session.id: "historian"}
+    before = canonical(archive.layout.root)
+    archive.move(session.id)
+    assert canonical(archive.layout.root) == before
