@@ -1,0 +1,33 @@
+"""A machine without the SDK."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+sys.modules["anthropic"] = None
+from muniment.errors import MunimentError
+from muniment.ingest.models import Settings, estimate, extract_all
+from tests.ingest.models.conftest import fallback, session
+settings = Settings("anthropic", "claude-sonnet-5-5")
+print(estimate([session()], settings, {}).sessions)
+try:
+    list(extract_all([session()], settings, {"ANTHROPIC_API_KEY": "sk-x"}, fallback))
+except MunimentError as error:
+    print(error.hint)
+"""
+
+
+def test_the_sdk_is_needed_only_for_a_call_and_its_absence_is_told() -> None:
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["1", "pip install 'muniment[llm]'"]
+
+
+def test_importing_the_package_does_not_import_the_sdk() -> None:
+    program = "import sys, muniment.ingest.models; print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
