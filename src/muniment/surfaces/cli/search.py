@@ -2,77 +2,152 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
 import click
 
-from muniment.archive import Archive
+from muniment import config
 from muniment.errors import NotFound
-from muniment.search import KINDS, Hit, Query
-from muniment.surfaces.cli.output import as_json, line, many, plain, talk
+from muniment.model.engagements import METHODS, PHASES
+from muniment.search import KINDS, Findings, Query, count, find, searched
+from muniment.store import terms
+from muniment.store.layout import Layout
+from muniment.surfaces.cli.output import as_json, line, many, talk
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
     named = tuple(name.strip() for name in value.split(",")) if value else ()
     unknown = [name for name in named if name not in KINDS]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(KINDS)}")
+        raise click.BadParameter(f"{line(unknown[0])!r} is none of {', '.join(KINDS)}")
     return named
 
 
+def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
+    try:
+        return date.fromisoformat(value) if value is not None else None
+    except ValueError:
+        raise click.BadParameter(f"{line(value or '')!r} is no day; write it as 2026-03-19") from None
+
+
+def _dated(name: str, help_: str, *short: str) -> Any:
+    return click.option(*short, name, metavar="DATE", callback=_day, help=help_)
+
+
 @click.command()
-@click.argument("query", nargs=-1, required=True)
-@click.option("--in", "kinds", metavar="KINDS", callback=_kinds, help="Only in these, as user,assistant,tool-output.")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option("-m", "--method", type=click.Choice(METHODS), metavar="METHOD", help=f"One of {', '.join(METHODS)}.")
+@click.option("-p", "--project", metavar="TEXT", help="Part of the project's path or name.")
+@click.option("-a", "--agent", metavar="TEXT", help="Part of the agent's name, role, slug or bucket.")
+@click.option("--phase", type=click.Choice(PHASES), metavar="PHASE", help=f"One of {', '.join(PHASES)}.")
+@_dated("--date", "Only what happened on this day (YYYY-MM-DD).", "-d")
+@click.option("--today", is_flag=True, help="Only what happened today.")
+@click.option("-w", "--week", is_flag=True, help="Only what happened since Monday.")
+@_dated("--since", "Only from this day on.")
+@_dated("--until", "Only before this day.")
 @click.option("--source", help="Only sessions of this source.")
 @click.option("--session", metavar="PREFIX", help="Only in sessions whose id begins so.")
-@click.option("--since", metavar="DATE", help="Only rounds from this day on (YYYY-MM-DD).")
-@click.option("--until", metavar="DATE", help="Only rounds before this day.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many hits.")
-@click.option("--json", is_flag=True, help="One JSON array.")
+@click.option(
+    "--file", metavar="PATH", help="Only sessions that touched it: a path, its end, or a name; a folder ends in /."
+)
+@click.option("--in", "kinds", metavar="KINDS", callback=_kinds, help=f"Only text, of these kinds: {','.join(KINDS)}.")
+@click.option("--ghosts", is_flag=True, help="List sessions that never reached substantive work too.")
+@click.option("-s", "--stats", is_flag=True, help="Count engagements by method, project, agent, phase and day instead.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="Of each.")
+@click.option("--json", is_flag=True, help="One JSON object: engagements, files, hits; with --stats the counts.")
 @click.pass_obj
-def command(
-    store: str | None,
-    query: tuple[str, ...],
-    kinds: tuple[str, ...],
-    source: str | None,
-    session: str | None,
-    since: str | None,
-    until: str | None,
-    limit: int,
-    json: bool,
-) -> None:
-    """Find words in everything that was said and done, best hits first.
+def command(store: str | None, words: tuple[str, ...], stats: bool, json: bool, **options: Any) -> None:
+    """Find engagements, and words in everything that was said and done.
 
-    All words must occur in one block; "words in quotes" stand together; begin* is the beginning of a word. Parts of
-    camelCase names are found by themselves, paths and snake_case as they stand.
+    Without a QUERY: the engagements that pass the filters, the latest first. With one: first the engagements that have
+    its words in topic, project, method, phase, outcome, decisions, summary, agent or slug; then the blocks of text
+    that have them, best first, with the round to open. All filters can be combined; days are local.
+
+    All words must occur; "words in quotes" stand together; begin* is the beginning of a word. Case and accents do not
+    count. Parts of camelCase names are found by themselves, paths and snake_case as they stand. Chinese, Japanese and
+    Korean signs are found wherever they stand.
     """
-    asked = Query(" ".join(query), kinds, source, session, None, since, until, limit)
-    hits = Archive(store).search(asked)
-    if json:
-        as_json(hits)
+    asked = _query(" ".join(words), options)
+    if not (asked.text or asked.filters or asked.ghosts or stats):
+        raise click.UsageError("Say what to look for: words, or a filter such as --today or --method build.")
+    layout = Layout(config.store_root(store, os.environ))
+    if terms.is_cut(asked.text):
+        talk(f"a long query: only its beginning is looked for, at most {terms.MAX_TERMS} words")
+    if stats:
+        from muniment.surfaces.cli.found import print_counts
+
+        counts = count(layout, asked)
+        as_json(counts) if json else print_counts(counts)
+        if not searched(layout).ingested:
+            talk("nothing was ingested yet: `muniment ingest` finds the engagements")
         return
-    for hit in hits:
-        _print(hit)
-    if not hits:
-        raise NotFound(f"no block has all of: {line(asked.text)}", _try(asked))
-    talk(f"{many(len(hits), 'hit')}; open one with `muniment show SESSION ROUND`")
+    found = find(layout, asked)
+    if json:
+        as_json(found)
+        return
+    _show(layout, asked, found)
 
 
-def _try(asked: Query) -> str:
-    if asked.kinds or asked.source or asked.session or asked.since or asked.until:
-        return "try without the filters, or with fewer words"
-    return "try fewer words, or the beginning of one: begin*"
+def _query(text: str, options: dict[str, Any]) -> Query:
+    since, until = _window(**{name: options.pop(name) for name in ("date", "today", "week", "since", "until")})
+    return Query(text=text.strip(), since=since, until=until, **options)
 
 
-def _print(hit: Hit) -> None:
-    when = (hit.started or "")[:16].replace("T", " ")
-    where = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
-    head = f"{hit.session_id[:8]} {hit.round}"
-    click.echo(f"{click.style(head, bold=True)}  {when}  {click.style(line(where), dim=True)}  {line(hit.title)[:60]}")
-    click.echo(f"    {_highlighted(hit)}")
+def _window(
+    date: date | None, today: bool, week: bool, since: date | None, until: date | None
+) -> tuple[str | None, str | None]:
+    """From which day on, and before which: all that was said holds."""
+    now = datetime.now(UTC).astimezone().date()
+    first, last = [since] if since else [], [until] if until else []
+    for day in (date, now if today else None):
+        if day is not None:
+            first.append(day)
+            last += [day + timedelta(1)] if day < day.max else []
+    if week:
+        first.append(now - timedelta(now.weekday()))
+    return (max(first).isoformat() if first else None), (min(last).isoformat() if last else None)
 
 
-def _highlighted(hit: Hit) -> str:
-    out, at = "", 0
-    for start, end in hit.marks:
-        out += plain(hit.snippet[at:start]) + click.style(plain(hit.snippet[start:end]), fg="yellow", bold=True)
-        at = end
-    return out + plain(hit.snippet[at:])
+def _show(layout: Layout, asked: Query, found: Findings) -> None:
+    from muniment.surfaces.cli.found import print_findings
+
+    if not found:
+        raise NotFound(_nothing(asked), _try(layout, asked))
+    print_findings(found, bool(asked.text))
+    parts = ((found.engagements, "engagement"), (found.files, "session"), (found.hits, "hit"))
+    counted = ", ".join(many(len(part), noun) for part, noun in parts if part)
+    talk(f"{counted}; open one with `muniment show SESSION ROUND`")
+
+
+# -- nothing
+
+
+def _nothing(asked: Query) -> str:
+    what = "no block" if asked.kinds else "no engagement and no block" if asked.text else "no engagement"
+    words = f" has all of: {line(asked.text)[:200]}" if asked.text else " passes the filters"
+    return f"{what}{words}"
+
+
+def _try(layout: Layout, asked: Query) -> str:
+    there = searched(layout)
+    counted = ", ".join(
+        [many(there.sessions, "session"), many(there.blocks, "block"), many(there.engagements, "engagement")]
+    )
+    filters = " ".join(f"--{name} {line(value)}" for name, value in asked.filters.items())
+    said = f"searched {counted}{f' with {filters}' if filters else ''}"
+    return f"{said}; {_advice(asked, there.sessions, there.ingested)}"
+
+
+def _advice(asked: Query, sessions: int, ingested: int) -> str:
+    if not sessions:
+        return "`muniment up` fills the archive"
+    advice: list[str] = []
+    if asked.filters:
+        advice.append("without some of the filters")
+    if asked.text:
+        advice.append("fewer words, or the beginning of one: begin*")
+    if not ingested and not asked.kinds:
+        advice.append("`muniment ingest`, which finds the engagements: nothing was ingested yet")
+    return f"try {'; or '.join(advice)}"
