@@ -16,10 +16,11 @@ from . import machine
 from .compare import Arena, Comparison, told
 from .contenders import Agentsview, ClaudeCodeLog, Contender, NotInstalled, muniment_at, rival
 from .process import Ceiling
-from .promises import judge, judge_recording
+from .promises import judge, judge_recording, judge_understanding
 from .recording import record_all
 from .report import Report
 from .trees import Corpus, NoCorpus
+from .understanding import Understanding, understand
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".bench"
@@ -36,18 +37,33 @@ def main() -> int:
     options = parse_options()
     facts = machine.facts() | {"load before the run": f"{machine.load():.1f}"}
     # Before the inscribing, which leaves the file system with much to do.
-    recording = record_all(python_beside(options.muniment), WORK, CEILING) if options.only != "inscribing" else None
+    recording = record_all(python_beside(options.muniment), WORK, CEILING) if wanted(options, "recording") else None
     try:
-        contenders, missing, comparisons = inscribe_all(options) if options.only != "recording" else ([], [], [])
+        contenders, missing, comparisons = inscribe_all(options) if wanted(options, "inscribing") else ([], [], [])
+        understanding = understand_all(options) if wanted(options, "understanding") else None
     except NoCorpus as absent:
         told(f"bench: nothing inscribed, {absent}")
         return 1
     date = f"{datetime.now(UTC):%Y-%m-%d}"
-    judged = [*judge(comparisons), *(judge_recording(recording) if recording else [])]
+    judged = [
+        *judge(comparisons),
+        *(judge_understanding(understanding) if understanding else []),
+        *(judge_recording(recording) if recording else []),
+    ]
     broken = [*missing, *(recording.failures if recording else [])]
     unrun = [*broken, *(recording.missing if recording else [])]
-    publish(Report(date, facts, contenders, unrun, comparisons, recording, judged), options)
+    publish(Report(date, facts, contenders, unrun, comparisons, understanding, recording, judged), options)
     return 1 if broken else 0
+
+
+def wanted(options: argparse.Namespace, part: str) -> bool:
+    return options.only in (None, part)
+
+
+def understand_all(options: argparse.Namespace) -> Understanding:
+    sizes = QUICK_SIZES if options.quick else SIZES
+    tree = Corpus(options.corpus, WORK).many(sizes["many"])
+    return understand(options.muniment, tree, WORK / f"understanding-{os.getpid()}", options.quick)
 
 
 def python_beside(muniment: Path) -> Path:
@@ -73,7 +89,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--large", action="store_true", help="also one session of 2 GB")
     parser.add_argument("--quick", action="store_true", help="a tenth of each size, no report: to try the bench itself")
-    parser.add_argument("--only", choices=["inscribing", "recording"], help="one part, and no report")
+    parser.add_argument("--only", choices=["inscribing", "understanding", "recording"], help="one part, and no report")
     return parser.parse_args()
 
 

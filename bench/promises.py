@@ -7,6 +7,7 @@ from statistics import median
 from . import appends
 from .compare import Comparison, Outcome
 from .recording import Recording
+from .understanding import Understanding
 
 THIRD_OF_AGENTSVIEW = 1 / 3
 NOTHING_NEW_SECONDS = 0.35
@@ -18,6 +19,11 @@ RESUME_SECONDS = 1.0
 LONG_TO_YOUNG = 1.5
 """An append costs the same however long the session; half as much again is what the noise of a busy machine may add."""
 HISTORY_MS = 5.0
+INGESTING_TO_INSCRIBING = 0.5
+COLD_SEARCH_SECONDS = 0.25
+WARM_SEARCH_MS = 10.0
+FOUND_SECONDS = 2.0
+IDLE_PERCENT = 1.0
 
 
 @dataclass(frozen=True)
@@ -123,3 +129,15 @@ def judge_history(recording: Recording) -> Judged:
     """By the slowest: as one file or rotated, the first call or the later ones."""
     asked = [time for asked in recording.histories.values() for time in (asked.first, asked.p95)]
     return Judged("the latest 50 prompts of a history of 1 GiB", HISTORY_MS, max(asked, default=None), "ms")
+
+
+def judge_understanding(measured: Understanding) -> list[Judged]:
+    """Every promise of ingestion, search and watch."""
+    found, tree = measured.search, measured.tree.title
+    return [
+        Judged(f"ingesting {tree} offline, time against inscribing it", INGESTING_TO_INSCRIBING, measured.share, "x"),
+        Judged("a search in a new process", COLD_SEARCH_SECONDS, found.cold_seconds, "s"),
+        Judged(f"a search in the library, 95 % of {found.queries} queries", WARM_SEARCH_MS, found.p95_ms, "ms"),
+        Judged("watch: new text is found after", FOUND_SECONDS, max(measured.latency.seconds), "s"),
+        Judged("watch: idle, part of a core", IDLE_PERCENT, measured.idle.share_with_rescans * 100, "%"),
+    ]

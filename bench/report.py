@@ -9,6 +9,7 @@ from .promises import Judged
 from .recording import Recording
 from .recording_report import recording_section
 from .tables import figure, table
+from .understanding import Understanding, understanding_section
 
 HEADER = """\
 # Benchmarks
@@ -47,6 +48,7 @@ class Report:
     contenders: Sequence[Contender]
     missing: Sequence[str]
     comparisons: Sequence[Comparison]
+    understanding: Understanding | None
     recording: Recording | None
     judged: Sequence[Judged]
 
@@ -55,6 +57,8 @@ class Report:
         if self.comparisons:
             sections.append(self._method())
         sections += [scenario(comparison) for comparison in self.comparisons]
+        if self.understanding:
+            sections.append(understanding_section(self.understanding))
         if self.recording:
             sections.append(recording_section(self.recording))
         return "\n\n".join(sections) + "\n"
