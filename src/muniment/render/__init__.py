@@ -1,0 +1,1 @@
+"""How a session is shown to a person: one outline, and what is made of it."""

@@ -1,0 +1,79 @@
+"""A real Chromium for tests that look at pages. Skips with a word where it or playwright is missing.
+
+with chromium() as browser:
+    page = browser.new_page()
+
+with watched(browser) as (page, seen): a page on which nothing may leave and everything suspicious is noted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def executable() -> str | None:
+    """The browser of this machine; $CHROMIUM names another."""
+    return os.environ.get("CHROMIUM") or next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A running browser."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = executable()
+    if path is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Seen:
+    """What a page tried to do."""
+
+    def __init__(self) -> None:
+        self.dialogs: list[str] = []
+        self.console: list[str] = []
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        """Everything that would have left; all of it was refused."""
+
+
+@contextmanager
+def watched(browser: Any, allowed: str = "file://", **options: Any) -> Iterator[tuple[Any, Seen]]:
+    """A page of which every dialog, console message, error and request to anywhere but `allowed` is noted."""
+    seen = Seen()
+    context = browser.new_context(**options)
+    page = context.new_page()
+
+    def route(route: Any) -> None:
+        address = route.request.url
+        if address.startswith((allowed, "data:")):
+            route.continue_()
+        else:
+            seen.requests.append(address)
+            route.abort()
+
+    def dialog(dialog: Any) -> None:
+        seen.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    context.route("**/*", route)
+    page.on("dialog", dialog)
+    page.on("console", lambda message: seen.console.append(message.text))
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    try:
+        yield page, seen
+    finally:
+        context.close()
