@@ -7,7 +7,7 @@ from typing import Any
 from muniment.model import codec
 from muniment.model.engagements import Ingested, KeptEngagement
 from muniment.store.rows import fit, storable
-from muniment.store.words import hidden_words, parted
+from muniment.store.words import indexed
 
 
 def insert(db: Any, record: Ingested) -> None:
@@ -28,7 +28,8 @@ def insert(db: Any, record: Ingested) -> None:
         db.execute("INSERT INTO engagements VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?)", _row(record, engagement))
         body = storable(searchable(record, engagement))
         sql = "INSERT INTO engagements_fts(rowid, body, aux) VALUES (?,?,?)"
-        db.execute(sql, (db.last_insert_rowid(), parted(body).decode(), hidden_words(body)))
+        seen, hidden = indexed(body)
+        db.execute(sql, (db.last_insert_rowid(), seen.decode(), hidden))
 
 
 def _row(record: Ingested, e: KeptEngagement) -> tuple[Any, ...]:

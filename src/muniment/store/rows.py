@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import text_of
-from muniment.store.words import hidden_words, parted
+from muniment.store.words import indexed
 
 PREVIEW_CHARS = 120
 
@@ -106,7 +106,7 @@ def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[Text
             for kind, tool, offset, text in _texts(block, message):
                 if offset >= since and (body := storable(text)) and not body.isspace():
                     place = (round_.number, kind, fit(tool), fit(sidechain), offset)
-                    yield TextRow(*place, parted(body), hidden_words(body))
+                    yield TextRow(*place, *indexed(body))
 
 
 def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, int, str]]:

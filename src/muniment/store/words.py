@@ -2,8 +2,7 @@
 glued to such signs or to icons.
 
 SQLite's `unicode61` splits `snake_case` and paths by itself, and takes a run of letters for one word, `用React写` too.
-So signs and letters are parted before it sees them (`parted`), and the words that it cannot tell go into a second
-column (`hidden_words`).
+So signs and letters are parted before it sees them, and the words that it cannot tell go into a second column.
 """
 
 from __future__ import annotations
@@ -32,26 +31,32 @@ _HUMPS = (b"aA", b"AAa")
 """Where a new word begins inside a name: `checkToken`, `HTTPServer`."""
 
 
-def parted(data: bytes) -> bytes:
-    """A text as the tokenizer should see it: no icons, and signs apart from letters."""
+def indexed(data: bytes) -> tuple[bytes, str]:
+    """A text as the tokenizer should see it, and the words that it would still not find.
+
+    What is seen has no icons, and signs apart from letters. What is hidden: parts of names, and signs by pairs, each
+    once; the last sign of a run stands there too, so that every sign begins a word and can be found alone.
+    """
+    hidden: set[str] = set()
+    for name in _humped(data):
+        hidden.update(_parts(name))
     if not _has_signs(data):
-        return data
-    return _CJK.sub(r" \g<0> ", _ICON.sub(" ", data.decode())).encode()
+        return data, " ".join(sorted(hidden))
+    text = data.decode()
+    for run in _CJK.findall(text):
+        hidden.update(pairs(run))
+        hidden.add(run[-1])
+    return _CJK.sub(r" \g<0> ", _ICON.sub(" ", text)).encode(), " ".join(sorted(hidden))
+
+
+def parted(data: bytes) -> bytes:
+    """A text as the tokenizer should see it."""
+    return indexed(data)[0]
 
 
 def hidden_words(data: bytes) -> str:
-    """The words of a text that the tokenizer would not find, each once: parts of names, and signs by pairs.
-
-    The last sign of a run stands there too, so that every sign begins a word and can be found alone.
-    """
-    found: set[str] = set()
-    for name in _humped(data):
-        found.update(_parts(name))
-    if _has_signs(data):
-        for run in _CJK.findall(data.decode()):
-            found.update(pairs(run))
-            found.add(run[-1])
-    return " ".join(sorted(found))
+    """The words of a text that the tokenizer would not find."""
+    return indexed(data)[1]
 
 
 def _has_signs(data: bytes) -> bool:
