@@ -13,6 +13,7 @@ from msgspec import structs
 
 from muniment import files
 from muniment.errors import NotFound
+from muniment.ingest import settle
 from muniment.store import edits, engagements, index, listings, page, roster
 from muniment.store.edits import Edit
 from muniment.store.index import Index, Listed
@@ -78,7 +79,8 @@ def _reword(layout: Layout, known: Index, moves: dict[str, str]) -> None:
     engagements.put(layout, changed)
     engagements.write_listing(layout)
     for record in changed:
-        known.put_ingested(record)
+        top = page.load_head(layout.shelf(record.agent_id, record.session_id).document)
+        settle.in_index(layout, known, record, top.summary if top else record.session_summary)
 
 
 def finish_files(layout: Layout) -> None:

@@ -57,6 +57,11 @@ def tagged(layout: Layout) -> dict[str, dict[int, str]]:
     return {id_: tags for id_, tags in _engagements(layout.edits, files.changed_at(layout.edits)).items() if tags}
 
 
+def every(layout: Layout) -> tuple[Edit, ...]:
+    """All decisions, in the order in which they were taken."""
+    return _edits(layout.edits, files.changed_at(layout.edits))
+
+
 def moves(layout: Layout) -> dict[str, str]:
     """The bucket that each moved session belongs to."""
     moved = (edit for edit in _edits(layout.edits, files.changed_at(layout.edits)) if edit.kind == "move")

@@ -111,6 +111,11 @@ class Layout(Struct, frozen=True):
         return self.root / "data" / "agent-roster.jsonl"
 
     @property
+    def prospective(self) -> Path:
+        """Copies of the `engagement.md` files that agents keep in their projects."""
+        return self.root / "data" / "engagements"
+
+    @property
     def lock(self) -> Path:
         return self.sessions / ".lock"
 

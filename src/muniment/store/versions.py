@@ -43,12 +43,13 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
         return Choice()
     kept = manifest.main
     packed = source.packed(kept.name) or source.packed(main.name)
+    both_packed = source.packed(kept.name) and source.packed(main.name)
     own = kept.path == main.path
     whole = manifest.size_at(kept, main.path) == kept.size
-    if whole and not packed and _grown_in_place(shelf.evidence, kept, main):
+    if whole and (_begins_so if packed else _grown_in_place)(shelf.evidence, kept, main, source):
         return Choice()
     relation = compare(shelf.evidence, kept, main, source)
-    if relation == "equal":
+    if relation == "equal" and not (both_packed and not _begins_so(shelf.evidence, kept, main, source)):
         return Choice(skip_main=packed)
     if relation == "extends" and not packed:
         return Choice()
@@ -69,14 +70,14 @@ def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
             relation = compare(shelf.version(name).evidence, manifest.main, main, source)
             if relation != "differs":
                 return Choice(version=name, skip_main=relation == "contained", note=note)
-    return Choice(version=_digest(Path(main.path), main.size)[:8], note=note)
+    return Choice(version=_digest(source.content(main))[:8], note=note)
 
 
-def _digest(path: Path, size: int) -> str:
+def _digest(pieces: Iterable[bytes]) -> str:
     """The hash that `Kept.digest` will give for this content."""
     frames: list[str] = []
     current, length = hashlib.sha256(), 0
-    for piece in files.chunks(path, 0, size):
+    for piece in pieces:
         current.update(piece)
         length += len(piece)
         if length >= evidence.FRAME_BYTES:
@@ -87,25 +88,36 @@ def _digest(path: Path, size: int) -> str:
     return hashlib.sha256("".join(frames).encode()).hexdigest()
 
 
-def _grown_in_place(folder: Path, kept: Kept, file: SourceFile) -> bool:
+def _grown_in_place(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
     """A file that only grew, judged without reading it again: its end is where and what it was."""
     if file.size < kept.size or not kept.frames:
         return False
     start = max(0, kept.size - SAMPLE_BYTES)
-    return b"".join(evidence.read(folder, kept, start)) == b"".join(files.chunks(Path(file.path), start, kept.size))
+    return b"".join(evidence.read(folder, kept, start)) == b"".join(source.content(file, start, kept.size))
 
 
 def rewritten(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
     """Whether a file no longer begins with what is kept of it."""
-    if not kept.frames or _grown_in_place(folder, kept, file):
+    if source.packed(kept.name):
+        return not _begins_so(folder, kept, file, source)
+    if not kept.frames or _grown_in_place(folder, kept, file, source):
         return False
     return compare(folder, kept, file, source) == "differs"
 
 
 def compare(folder: Path, kept: Kept, file: SourceFile, source: Source) -> str:
     """How a file relates to what is kept: equal, extends, contained or differs. Compares content, all of it."""
-    ours = _Stream(source.open(kept.name, evidence.read(folder, kept)))
-    theirs = _Stream(source.open(file.name, files.chunks(Path(file.path), 0, file.size)))
+    kept_records = source.open(kept.name, evidence.read(folder, kept))
+    return _relation(kept_records, source.open(file.name, source.content(file)))
+
+
+def _begins_so(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
+    """Whether the very bytes of a file begin with those that are kept; a database changes in its midst."""
+    return _relation(evidence.read(folder, kept), source.content(file)) in ("equal", "extends")
+
+
+def _relation(kept: Iterable[bytes], found: Iterable[bytes]) -> str:
+    ours, theirs = _Stream(kept), _Stream(found)
     while True:
         length = min(ours.available(), theirs.available())
         if length == 0:

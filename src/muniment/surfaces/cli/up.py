@@ -18,15 +18,16 @@ INCREMENTAL = Choice(skip_existing=True)
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--demo", is_flag=True, help="Use small sample sessions, in a store of their own.")
+@click.option("--view", is_flag=True, help="Then open the page, as `muniment view` does.")
 @click.option("--json", is_flag=True, help="One JSON array of outcomes.")
-@click.pass_obj
-def command(store: str | None, paths: tuple[Path, ...], demo: bool, json: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, paths: tuple[Path, ...], demo: bool, view: bool, json: bool) -> None:
     """Find every session on this machine, inscribe it, and report what was found, what is at risk, where it lives.
 
     What is new is ingested too, without a model, so that `muniment search` finds it by what it was about. PATHS narrow
     the search to files or folders. Run it as often as you like: only what is new is read.
     """
-    archive = Archive(samples.store(store)) if demo else Archive(store)
+    archive = Archive(samples.store(ctx.obj)) if demo else Archive(ctx.obj)
     places = (samples.sessions(archive.layout.root),) if demo else paths
     outcomes = progress.inscribe(archive, places, json)
     understood = ingest.run(archive, plan := archive.ingest_plan(INCREMENTAL), INCREMENTAL)
@@ -37,4 +38,15 @@ def command(store: str | None, paths: tuple[Path, ...], demo: bool, json: bool) 
     if not (json or demo or paths):
         out()
         doctor.report(archive.doctor())
+    if view:
+        _show(ctx, archive, demo)
+    elif not json and archive.sessions():
+        talk("`muniment view` shows it as a page")
     progress.fail_if_any(outcomes)
+
+
+def _show(ctx: click.Context, archive: Archive, demo: bool) -> None:
+    from muniment.surfaces.cli import view
+
+    ctx.obj = str(archive.layout.root)
+    ctx.invoke(view.command, no_watch=demo)

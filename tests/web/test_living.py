@@ -1,0 +1,356 @@
+"""The server lives through what happens to it: news, an archive that goes and comes back, crowds, and the end."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.surfaces.web.server import Taken, listen
+from muniment.viewing import shapes
+from muniment.viewing.kept import Kept
+from tests.web.served import CANARY, MAIN, OTHER, PYTHON, Viewer, conversation, environment, paths, viewing
+
+
+@pytest.fixture
+def own(filled: Archive) -> Iterator[Viewer]:
+    with viewing(filled) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def listening(viewer: Viewer) -> Iterator[Iterator[tuple[str, dict[str, str]]]]:
+    """Events as they come."""
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    try:
+        connection.request("GET", "/api/live", headers={"Cookie": viewer.cookie, "Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        assert answer.getheader("content-type") == "text/event-stream; charset=utf-8"
+        assert answer.getheader("content-encoding") is None
+        yield _events(answer)
+    finally:
+        connection.close()
+
+
+def _events(answer: http.client.HTTPResponse) -> Iterator[tuple[str, dict[str, str]]]:
+    name = ""
+    while line := answer.readline():
+        if line.startswith(b"event: "):
+            name = line[7:].decode().strip()
+        elif line.startswith(b"data: "):
+            yield name, json.loads(line[6:])
+
+
+# -- news
+
+
+def test_an_append_is_told_to_all_who_listen(own: Viewer, filled: Archive, home: Path) -> None:
+    with listening(own) as first, listening(own) as second:
+        beginning = next(first)
+        assert beginning[0] == "state"
+        assert next(second) == beginning
+        time.sleep(0.3)  # the first look
+        longer = conversation()
+        longer.exchange("one more", "said")
+        longer.write(home, "-proj-shop")
+        filled.inscribe()
+        for events in (first, second):
+            name, said = next(events)
+            assert (name, said["state"] != beginning[1]["state"]) == ("state", True)
+            assert next(events) == ("session", {"session_id": MAIN})
+    assert own.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds == 7
+
+
+def test_an_answer_follows_a_change_at_once(own: Viewer, filled: Archive) -> None:
+    """Not only after the next look: what is kept belongs to one state."""
+    before = own.get("/api/sessions", shapes.Sessions)
+    filled.summarise(MAIN, "changed")
+    after = own.get("/api/sessions", shapes.Sessions)
+    assert after.state != before.state
+    assert "changed" in after.columns.summary
+    assert own.get("/api/sessions", shapes.Sessions).state == after.state
+
+
+# -- an archive that changes under it
+
+
+def test_it_serves_while_the_archive_is_written(own: Viewer, filled: Archive, home: Path) -> None:
+    session, wrong, stop = conversation(), [], threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            for path in ("/api/sessions", f"/api/session/{MAIN}", f"/api/session/{MAIN}/items", "/api/search?q=step"):
+                status, _, body = own.ask(path)
+                wrong.extend([(path, status, body)] if status != 200 else [])
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        for number in range(10):
+            session.exchange(f"more {number}", "yes")
+            session.write(home, "-proj-shop")
+            filled.inscribe()
+        filled.ingest()
+        filled.reindex()
+    finally:
+        stop.set()
+        looker.join()
+    assert wrong == []
+    assert own.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds == 16
+
+
+def test_an_archive_that_is_deleted_and_made_again(own: Viewer, filled: Archive) -> None:
+    root = filled.layout.root
+    with listening(own) as events:
+        next(events)
+        shutil.rmtree(root / "data")
+        for method, path in paths():
+            if method == "GET" and path.startswith(("/api/", "/doc", "/raw", "/media")) and path != "/api/live":
+                status, _, body = own.ask(path)
+                assert (status, "muniment" in json.loads(body)["hint"]) == (503, True), path
+        assert own.post(f"/api/session/{MAIN}/tags", {"tags": ["x"]})[0] == 503
+        assert next(events)[0] == "state"
+    assert not (root / "data").exists(), "looking made nothing"
+    filled.inscribe()
+    filled.ingest()
+    assert own.get("/api/overview", shapes.Overview).sessions == 2
+    assert own.get(f"/api/session/{MAIN}/items", shapes.ItemsAnswer).items
+
+
+def test_an_index_that_is_lost_or_damaged_is_told_with_what_to_do(own: Viewer, filled: Archive) -> None:
+    database = filled.layout.database
+    kept = database.read_bytes()
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
+    status, _, body = own.ask("/api/sessions")
+    assert (status, "reindex" in json.loads(body)["hint"]) == (503, True)
+    database.write_bytes(b"not a database at all" * 100)
+    status, _, body = own.ask("/api/sessions")
+    assert (status, "reindex" in json.loads(body)["hint"]) == (503, True)
+    database.unlink()
+    database.write_bytes(kept)
+    assert own.get("/api/overview", shapes.Overview).sessions == 2
+
+
+def test_a_round_that_is_gone_or_damaged_is_told_and_the_rest_is_shown(own: Viewer, filled: Archive) -> None:
+    shelf = filled.shelf(filled.session(MAIN))
+    shelf.round_file(2).write_bytes(b'{"round":2,')
+    status, _, body = own.ask(f"/api/session/{MAIN}")
+    assert (status, "reindex" in json.loads(body)["hint"]) == (503, True)
+    assert own.ask(f"/api/session/{OTHER}")[0] == 200
+    assert own.ask("/api/sessions")[0] == 200
+
+
+# -- crowds
+
+
+def test_two_hundred_clients_at_once(own: Viewer) -> None:
+    asked = [path for method, path in paths() if method == "GET" and path != "/api/live"]
+    with contextlib.ExitStack() as stack:
+        for _ in range(50):
+            next(stack.enter_context(listening(own)))
+        with ThreadPoolExecutor(200) as crowd:
+            statuses = list(crowd.map(lambda n: own.ask(asked[n % len(asked)])[0], range(1000)))
+    assert set(statuses) <= {200, 404}
+    assert statuses.count(200) > 800
+    assert own.rss() < 256 << 20
+    assert own.ask("/api/overview")[0] == 200
+
+
+SLOW = """
+import sys
+from muniment.surfaces.web import server
+server.REQUEST_SECONDS = 0.5
+from muniment.surfaces.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+def test_who_never_says_what_it_wants_is_cut_off(filled: Archive) -> None:
+    with viewing(filled, command=[sys.executable, "-c", SLOW]) as viewer:
+        beginnings = [
+            b"",
+            b"G",
+            b"GET / HTTP/1.1\r\nHost: x\r\nX-A: ",
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+        ]
+        with contextlib.ExitStack() as stack:
+            slow = [stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port))) for _ in range(80)]
+            for number, connection in enumerate(slow):
+                connection.sendall(beginnings[number % len(beginnings)])
+            assert viewer.ask("/api/overview")[0] == 200
+            began = time.monotonic()
+            for connection in slow:
+                connection.settimeout(5)
+                while _received(connection):
+                    pass
+            assert time.monotonic() - began < 4
+            trickling = stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=5))
+            assert _trickled(trickling) < 30
+        assert viewer.ask("/api/overview")[0] == 200
+
+
+def _received(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1000)
+    except ConnectionResetError:
+        return b""
+
+
+def _trickled(connection: socket.socket) -> int:
+    """How many bytes can be sent, one every tenth of a second, before the line is cut."""
+    sent = 0
+    for sign in b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 10:
+        try:
+            connection.sendall(bytes([sign]))
+        except (BrokenPipeError, ConnectionResetError):
+            break
+        sent += 1
+        time.sleep(0.1)
+        connection.setblocking(False)
+        with contextlib.suppress(BlockingIOError, ConnectionResetError):
+            if connection.recv(100) == b"":
+                break
+        connection.setblocking(True)
+    return sent
+
+
+# -- the port, and the end
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_ends_well_when_it_is_told_to(filled: Archive, number: int) -> None:
+    with viewing(filled) as viewer, listening(viewer) as first, listening(viewer) as second:
+        next(first), next(second)
+        began = time.monotonic()
+        assert viewer.end(number) == 0
+        assert time.monotonic() - began < 3
+        assert list(first) == []
+    assert (filled.layout.root.parent / "viewer.err").read_text() == ""
+
+
+def test_a_port_that_is_taken_is_said_and_no_other_is_used(filled: Archive) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Taken):
+            listen(port)
+        command = [*PYTHON, "--store", str(filled.layout.root), "view", "--no-open", "--no-watch", "--port", str(port)]
+        thread = threading.Thread(target=_hang_up, args=(taken,), daemon=True)
+        thread.start()
+        got = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment(filled))
+    assert got.returncode == 1
+    assert got.stdout == ""
+    assert f"port {port} is taken" in got.stderr
+    assert "--port" in got.stderr
+    assert "Traceback" not in got.stderr
+
+
+def _hang_up(taken: socket.socket) -> None:
+    """Somebody else's server, which knows nothing of ours."""
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = taken.accept()
+            connection.recv(1000)
+            connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"proof":"aaa"}'[:-1])
+            connection.close()
+
+
+def test_a_second_view_of_the_same_archive_gives_a_new_link(filled: Archive, tmp_path: Path) -> None:
+    with viewing(filled) as viewer:
+        command = [*PYTHON, "--store", str(filled.layout.root), "view", MAIN, "--no-open", "--port", str(viewer.port)]
+        got = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment(filled))
+        assert got.returncode == 0, got.stderr
+        assert "served already" in got.stderr
+        status, headers, _ = viewer.ask(got.stdout.strip().partition(str(viewer.port))[2], cookie="")
+        assert (status, headers["location"]) == (303, f"/s/{MAIN}")
+        other = [*PYTHON, "--store", str(tmp_path / "elsewhere"), *command[5:6], "--no-open", "--no-watch"]
+        got = subprocess.run(
+            [*other, "--port", str(viewer.port)], capture_output=True, text=True, timeout=20, env=environment(filled)
+        )
+        assert (got.returncode, got.stdout) == (1, ""), "another archive is not the same viewer"
+
+
+def test_a_cookie_outlives_the_server(filled: Archive) -> None:
+    with viewing(filled) as viewer:
+        cookie, port = viewer.cookie, viewer.port
+    with viewing(filled, "--port", str(port)) as again:
+        assert again.ask("/api/overview", cookie=cookie)[0] == 200
+
+
+def test_it_keeps_the_archive_current_and_takes_its_watch_along(filled: Archive, home: Path) -> None:
+    command = [*PYTHON, "--store", str(filled.layout.root), "view", "--no-open", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(filled))
+    try:
+        assert process.stdout
+        viewer = Viewer(process, process.stdout.readline().decode().strip()).enter()
+        longer = conversation()
+        longer.exchange("while it is watched", "said")
+        longer.write(home, "-proj-shop")
+        until = time.monotonic() + 20
+        while viewer.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds != 7:
+            assert time.monotonic() < until, "the append was not seen"
+            time.sleep(0.2)
+        watch = int(filled.layout.watching.read_text())
+        assert viewer.end() == 0
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(10)
+        process.stdout.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(watch, 0)
+
+
+def test_an_empty_place_is_served_too(archive: Archive) -> None:
+    with viewing(archive) as viewer:
+        assert viewer.ask("/")[0] == 200
+        status, _, body = viewer.ask("/api/overview")
+        assert (status, "muniment up" in json.loads(body)["hint"]) == (503, True)
+        assert not (archive.layout.root / "data").exists()
+
+
+def test_nothing_of_a_session_is_printed(own: Viewer, filled: Archive) -> None:
+    for _, path in paths()[:12]:
+        own.ask(path)
+    own.end()
+    assert CANARY not in (filled.layout.root.parent / "viewer.err").read_text()
+
+
+# -- what is kept
+
+
+def test_what_is_kept_stays_below_its_budget_and_is_made_once() -> None:
+    kept, made = Kept(1000), []
+
+    def make(name: str) -> str:
+        made.append(name)
+        time.sleep(0.01)
+        return name
+
+    with ThreadPoolExecutor(20) as crowd:
+        got = list(crowd.map(lambda _: kept.get("a", lambda: make("a"), lambda _: 100), range(100)))
+    assert (got, made) == (["a"] * 100, ["a"])
+    for number in range(100):
+        kept.get(number, lambda: make("x"), lambda _: 100)
+        assert kept.size <= 1000
+    assert len(kept.known) == 10
+    kept.get("too large", lambda: make("y"), lambda _: 900)
+    assert "too large" not in kept.known
+    with pytest.raises(ZeroDivisionError):
+        kept.get("fails", lambda: 1 // 0, lambda _: 1)
+    assert kept.get("fails", lambda: 3, lambda _: 1) == 3
+    assert kept.making == {}
