@@ -21,12 +21,12 @@ pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --d
 # pyright comes whole from its wheels; this stops it asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: up test lint fix bare faults soak bench quality clients docs golden pins clean
+.PHONY: up test lint fix page bare faults soak bench quality clients docs golden pins clean
 
-up: .venv/.run
+up: page
 	.venv/bin/muniment up $(ARGS)
 
-test: lint bare
+test: lint bare page
 	.venv/bin/pytest -n 2 --verbosity=0 $(ARGS)
 
 lint: .venv/.dev
@@ -38,6 +38,10 @@ lint: .venv/.dev
 fix: .venv/.dev
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
+
+# The viewer's page, made anew when a source in web/ is newer; it needs node, or takes the one of a wheel.
+page: .venv/.run
+	.venv/bin/python hatch_build.py
 
 # The wheel, beside what the program says it needs and nothing else: a dependency or a file left out shows here.
 bare: .venv/.dev build/bare/.run
@@ -93,11 +97,12 @@ pins: .venv/.dev
 
 # Remove what the targets above made, save .bench and .clients, which are slow to get again.
 clean:
+	rm -rf web/node_modules src/muniment/surfaces/web/static
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # The environments. A stamp is the time of the last install, so that nothing is installed twice.
-.venv/.run: requirements/run.txt requirements/build.txt pyproject.toml | .venv/bin/activate
+.venv/.run: requirements/run.txt requirements/build.txt pyproject.toml hatch_build.py | .venv/bin/activate
 	$(call pip,.venv,install --quiet) --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(call pip,.venv,install --quiet) --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,0 +1,200 @@
+"""How the page looks and bears up: sizes, contrast, names for screen readers, and speed with much work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builder import conversation
+from tests.page.conftest import Open, Viewer
+from tests.page.test_transcript import named, opened
+
+SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080), (3840, 2160)]
+METHODS = ["review", "build", "design", "debug", "write", "research", "plan", "discuss", "deploy", "triage", "reorg"]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+def test_nothing_sticks_out_at_any_width(visit: Open, viewer: Viewer, size: tuple[int, int]) -> None:
+    page = visit("/", size=size)
+    page.wait_for_selector("a.row")
+    too_wide = (
+        "() => [...document.querySelectorAll('body *')].filter(one => one.scrollWidth > innerWidth + 1)"
+        ".filter(one => getComputedStyle(one).overflowX === 'visible').map(one => one.outerHTML.slice(0, 90))"
+    )
+    assert page.evaluate(too_wide) == []
+    assert page.locator("a.row").first.bounding_box()["y"] < size[1] * 0.85, "the list begins on the first screen"
+    page.goto(page.url.split("/?")[0].rstrip("/") + f"/s/{named(viewer, 'Flaky lamp test')}#r1")
+    page.wait_for_selector("article .prose")
+    assert page.evaluate(too_wide) == []
+
+
+def luminance(colour: str) -> float:
+    parts = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_can_be_read(visit: Open, theme: str) -> None:
+    page = visit("/", color_scheme=theme)
+    page.wait_for_selector("a.row")
+
+    def colour(name: str) -> str:
+        return page.evaluate(
+            "name => { const one = document.createElement('i'); document.body.append(one);"
+            " one.style.color = `var(--${name})`; return getComputedStyle(one).color }",
+            name,
+        )
+
+    grounds = [colour(name) for name in ("bg", "surface", "raised", "soft")]
+    words = ["text", "muted", "link", "open-text", "blocked", "done"]
+    pale = {(name, at): round(contrast(colour(name), ground), 2) for name in words for at, ground in enumerate(grounds)}
+    assert {pair: value for pair, value in pale.items() if value < 4.5} == {}
+    on = {method: round(contrast(colour(f"m-{method}"), colour("on-method")), 2) for method in METHODS}
+    assert {method: value for method, value in on.items() if value < 4.5} == {}, "words on bars"
+    edges = {method: round(contrast(colour(f"m-{method}"), grounds[1]), 2) for method in METHODS}
+    assert {method: value for method, value in edges.items() if value < 3} == {}, "bars on the ground"
+
+
+def test_the_theme_can_be_chosen_and_is_kept(visit: Open) -> None:
+    page = visit("/", color_scheme="light")
+    page.wait_for_selector("a.row")
+    ground = "() => getComputedStyle(document.documentElement).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Dark theme").click()
+    dark = page.evaluate(ground)
+    assert luminance(dark) < 0.05 < luminance(light)
+    page.reload()
+    page.wait_for_selector("a.row")
+    assert page.evaluate(ground) == dark
+
+
+def test_everything_that_can_be_used_has_a_name(visit: Open, viewer: Viewer) -> None:
+    nameless = (
+        "() => [...document.querySelectorAll('button, a, input, select, canvas[tabindex], [role=slider]')]"
+        ".filter(one => one.offsetParent)"
+        ".filter(one => !(one.ariaLabel || one.innerText?.trim() || one.title || one.labels?.length))"
+        ".map(one => one.outerHTML.slice(0, 120))"
+    )
+    page = visit()
+    page.wait_for_selector("a.row")
+    assert page.evaluate(nameless) == []
+    page = opened(visit, viewer, "Design of the notification queue")
+    assert page.evaluate(nameless) == []
+
+
+FRAMES = """(ms) => new Promise((done) => {
+  const times = [];
+  const begin = performance.now();
+  const step = (now) => {
+    times.push(now);
+    if (now - begin < ms) requestAnimationFrame(step);
+    else done(times.slice(1).map((time, at) => time - times[at]).sort((a, b) => a - b));
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+def median(frames: list[float]) -> float:
+    return frames[len(frames) // 2]
+
+
+def many(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two years of engagements, five to a session."""
+    sessions, hour = number // 5, 3_600
+
+    def time(at: int) -> str:
+        days, rest = divmod(at, 86_400)
+        month, day = divmod(days % 336, 28)
+        return f"{2024 + days // 336}-{month + 1:02d}-{day + 1:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:00Z"
+
+    begins = [at * 4 * hour for at in range(sessions)]
+    held = {
+        "session_id": [f"00000000-0000-4000-8000-{at:012d}" for at in range(sessions)],
+        "title": [f"Session {at}" for at in range(sessions)],
+        "summary": [""] * sessions,
+        "agent": [at % 3 for at in range(sessions)],
+        "agent_name": [None] * sessions,
+        "agent_role": [None] * sessions,
+        "source": [0] * sessions,
+        "model": [at % 2 for at in range(sessions)],
+        "project": [at % 40 for at in range(sessions)],
+        "started": [time(at) for at in begins],
+        "ended": [time(at + 3 * hour) for at in begins],
+        "rounds": [9] * sessions,
+        "tokens": [1000] * sessions,
+        "ghost": [False] * sessions,
+        "tags": [[] for _ in range(sessions)],
+    }
+    work = {
+        "engagement_id": [f"e{at}" for at in range(number)],
+        "session": [at // 5 for at in range(number)],
+        "topic": [f"Topic number {at} of the work that was done" for at in range(number)],
+        "method": [at * 7 % 11 for at in range(number)],
+        "phase": [at % 6 for at in range(number)],
+        "project": [at // 5 % 40 for at in range(number)],
+        "started": [time(begins[at // 5] + at % 5 * 2400) for at in range(number)],
+        "ended": [time(begins[at // 5] + at % 5 * 2400 + 2000) for at in range(number)],
+        "turns": [2] * number,
+        "first_turn": [1] * number,
+        "outcome": ["It works now, and the tests pass."] * number,
+        "key_decisions": [[] for _ in range(number)],
+        "next_steps": [[] for _ in range(number)],
+    }
+    tables = {
+        "agents": ["a", "b", "c"],
+        "sources": ["s"],
+        "models": ["m", "n"],
+        "projects": [f"p{at}" for at in range(40)],
+    }
+    phases = ["started", "in-progress", "blocked", "completed", "abandoned", "handed-off"]
+    methods = {"methods": METHODS, "phases": phases, "projects": tables["projects"]}
+    return {"state": "x", "columns": work, **methods}, {"state": "x", "columns": held, **tables}
+
+
+def test_fifteen_thousand_engagements_move_smoothly(visit: Open) -> None:
+    work, held = many(15_000)
+    page = visit()
+    page.route("**/api/engagements", lambda route: route.fulfill(json=work))
+    page.route("**/api/sessions", lambda route: route.fulfill(json=held))
+    page.reload()
+    page.wait_for_selector("a.row")
+    box = page.locator(".timeline canvas").bounding_box()
+    page.mouse.move(box["x"] + 700, box["y"] + 100)
+    wheel = (
+        "([dx, dy]) => { const canvas = document.querySelector('.timeline canvas');"
+        " const box = canvas.getBoundingClientRect();"
+        " window.turning = setInterval(() => canvas.dispatchEvent(new WheelEvent('wheel', { deltaX: dx, deltaY: dy,"
+        " clientX: box.left + 700, clientY: box.top + 60, cancelable: true })), 15) }"
+    )
+    for turn in ([0, -12], [25, 0], [0, 12]):
+        page.evaluate(wheel, turn)
+        frames = page.evaluate(FRAMES, 1200)
+        page.evaluate("() => clearInterval(window.turning)")
+        assert median(frames) < 34, f"{turn}: half of the frames take longer than {median(frames):.0f} ms"
+
+
+def test_a_session_of_twenty_thousand_messages(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
+    session = conversation(5_000, cwd="/proj/long")
+    session.write(tmp_path)
+    viewer("inscribe", str(tmp_path))
+    page = visit(f"/s/{session.id}#r4321")
+    page.wait_for_selector("h2 >> text='Round 4321'")
+    page.get_by_text("reply 4320").first.wait_for()
+    assert page.locator("article").count() < 80
+    page.evaluate(
+        "() => { const box = document.querySelector('.rows > div');"
+        " window.turning = setInterval(() => box.scrollBy(0, -90), 15) }"
+    )
+    frames = page.evaluate(FRAMES, 1500)
+    page.evaluate("() => clearInterval(window.turning)")
+    assert median(frames) < 34
+    assert page.locator("article").count() < 80
