@@ -14,7 +14,7 @@ def name(cwd: str | None, first: str | None) -> str | None:
     `first` is where the session began: a folder below it belongs to the same project."""
     if not cwd:
         return None
-    path = _root(first if first and not switched(first, cwd) and not _HOMES.match(_root(first)) else cwd)
+    path = root(first if first and not switched(first, cwd) and not _HOMES.match(root(first)) else cwd)
     last = "".join(character if character.isprintable() else " " for character in path.rsplit("/", 1)[-1])
     return "system" if _HOMES.match(path) else last.strip() or None
 
@@ -23,11 +23,11 @@ def switched(former: str | None, now: str | None) -> bool:
     """Whether the work moved to another project: neither into a folder of the same one nor out of it."""
     if not former or not now or former == now:
         return False
-    left, right = _root(former) + "/", _root(now) + "/"
+    left, right = root(former) + "/", root(now) + "/"
     return not left.startswith(right) and not right.startswith(left)
 
 
-def _root(cwd: str) -> str:
+def root(cwd: str) -> str:
     path = cwd[:4000].replace("\\", "/").rstrip("/")
     found = _WORKTREE.match(path)
     return found[1] if found else path

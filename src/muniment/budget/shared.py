@@ -1,0 +1,36 @@
+"""Which session a message counts for, where forks and resume copies hold it too: the one that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from muniment.lineage.copies import MIN_ID_CHARS
+from muniment.lineage.order import rank
+from muniment.store.index import Index
+
+_SHARED = f"""SELECT DISTINCT u.message_id, u.session FROM usage u WHERE u.session <> ?1 AND u.message_id IN
+  (SELECT message_id FROM usage WHERE session = ?1 AND length(message_id) >= {MIN_ID_CHARS})"""
+
+
+def owned_by_others(index: Index, session_id: str) -> frozenset[str]:
+    """Ids of messages of a session that count for another one."""
+    own = index.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)[0][0]
+    holders: dict[str, set[int]] = {}
+    for message_id, session in index.rows(_SHARED, own):
+        holders.setdefault(message_id, {own}).add(session)
+    if not holders:
+        return frozenset()
+    involved = {session for ids in holders.values() for session in ids}
+    places = rank(_records(index, involved), _ends(index, involved))
+    return frozenset(id_ for id_, ids in holders.items() if min(ids, key=lambda s: places[s]) != own)
+
+
+def _records(index: Index, sessions: Iterable[int]) -> dict[int, dict[str, str]]:
+    sql = "SELECT message_id, coalesce(at, '') FROM usage WHERE session = ? AND message_id IS NOT NULL"
+    return {session: dict(index.rows(sql, session)) for session in sessions}
+
+
+def _ends(index: Index, sessions: Iterable[int]) -> Mapping[int, tuple[str, str, str]]:
+    sql = "SELECT coalesce(started, ''), coalesce(ended, ''), session_id FROM sessions WHERE id = ?"
+    found = {session: index.rows(sql, session)[0] for session in sessions}
+    return {session: (str(row[0]), str(row[1]), str(row[2])) for session, row in found.items()}

@@ -1,0 +1,51 @@
+"""Which session came first.
+
+A copy keeps the times of what it copied, so the beginning says nothing. The first record that a session has alone does:
+from there on it went its own way. A session without one was continued by another and did nothing more itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Mapping
+from heapq import heapify, heappop, heappush
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def rank(records: Mapping[Key, Mapping[str, str]], about: Mapping[Key, tuple[str, str, str]]) -> dict[Key, int]:
+    """The place of each session in time. `records` are ids and times; `about` is start, end and a name, for ties."""
+    holders = Counter(id_ for own in records.values() for id_ in own)
+
+    def born(key: Key) -> tuple[str, str, str]:
+        alone = [at for id_, at in records.get(key, {}).items() if at and holders[id_] == 1]
+        started, ended, name = about[key]
+        return (min(alone) if alone else started, ended, name)
+
+    return {key: place for place, key in enumerate(sorted(about, key=born))}
+
+
+def in_line(nodes: Mapping[str, tuple[str, str, str]], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """A place for every node, so that edges point from lower places to higher ones; by time where none says otherwise.
+
+    Where edges run in a circle, the oldest node of it goes first, and the edges into it point backwards."""
+    ahead: dict[str, set[str]] = {}
+    behind: dict[str, set[str]] = {}
+    for earlier, later in edges:
+        ahead.setdefault(later, set()).add(earlier)
+        behind.setdefault(earlier, set()).add(later)
+    free = [(about, node) for node, about in nodes.items() if not ahead.get(node)]
+    held = deque(sorted((about, node) for node, about in nodes.items() if ahead.get(node)))
+    heapify(free)
+    place: dict[str, int] = {}
+    while free or held:
+        _, node = heappop(free) if free else held.popleft()
+        if node in place:
+            continue
+        place[node] = len(place)
+        for later in behind.get(node, ()):
+            ahead[later].discard(node)
+            if not ahead[later] and later not in place:
+                heappush(free, (nodes[later], later))
+    return place

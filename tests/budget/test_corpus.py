@@ -1,0 +1,110 @@
+"""Every real session: what is counted equals what a plain scan of the file counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.budget import Budget
+from muniment.store import evidence
+from muniment.store.index import Listed
+
+pytestmark = pytest.mark.corpus
+CLAUDE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def original(archive: Archive, session: Listed) -> bytes:
+    """The transcript as the agent wrote it; several snapshots of it lie in the corpus."""
+    folder = archive.shelf(session).evidence
+    manifest = evidence.load(folder)
+    assert manifest is not None
+    return b"".join(evidence.read(folder, manifest.main)) if manifest.main else b""
+
+
+def lines(data: bytes) -> Iterator[dict[str, Any]]:
+    for raw in data.split(b"\n"):
+        try:
+            value = json.loads(raw)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def scan_claude(data: bytes) -> tuple[list[int], int]:
+    """Sums of the four kinds, and the largest message: each message id once, the largest of what was told."""
+    told: dict[str, list[int]] = {}
+    for line in lines(data):
+        message = line.get("message")
+        if line.get("type") != "assistant" or not isinstance(message, dict) or line.get("isSidechain"):
+            continue
+        usage = message.get("usage") or {}
+        counts = [usage.get(name) or 0 for name in CLAUDE]
+        key = message.get("id") or line["uuid"]
+        told[key] = max(told.get(key, counts), counts, key=lambda one: one[1])
+    sums = [sum(one[kind] for one in told.values()) for kind in range(4)]
+    return sums, max((sum(one) for one in told.values()), default=0)
+
+
+def scan_codex(data: bytes) -> tuple[list[int], int]:
+    """The same of a rollout: reports that did not change the running total repeat the one before."""
+    found: list[list[int]] = []
+    former = None
+    for line in lines(data):
+        info = (line.get("payload") or {}).get("info") if line.get("type") == "event_msg" else None
+        if not isinstance(info, dict) or info["total_token_usage"] == former:
+            continue
+        former, last = info["total_token_usage"], info["last_token_usage"]
+        cached = last.get("cached_input_tokens", 0)
+        found.append([last["input_tokens"] - cached, last["output_tokens"], cached, 0])
+    return [sum(one[kind] for one in found) for kind in range(4)], max((sum(one) for one in found), default=0)
+
+
+def counted(made: Budget) -> list[int]:
+    both = (made.spent, made.copied)
+    return [sum(getattr(one, kind) for one in both) for kind in ("input", "output", "cache_read", "cache_write")]
+
+
+SCANS = {"claude-code": scan_claude, "codex": scan_codex}
+
+
+@pytest.mark.parametrize("source", SCANS)
+def test_within_one_percent_of_what_is_recorded(source: str, corpus: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": "/home/ada"})
+    archive.inscribe([corpus / source])
+    compared = exact = 0
+    for session in archive.sessions():
+        sums, most = SCANS[source](original(archive, session))
+        if not any(sums):
+            continue
+        made = archive.budget(session.session_id)
+        recorded = [one.window for one in made.rounds if not one.estimated]
+        for ours, theirs in zip([*counted(made), max(recorded)], [*sums, most], strict=True):
+            assert ours == pytest.approx(theirs, rel=0.01), session.path
+        compared += 1
+        exact += counted(made) == sums and max(recorded) == most
+    assert compared >= 15
+    assert exact == compared
+
+
+def test_every_message_id_counts_for_one_session(corpus: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": "/home/ada"})
+    archive.inscribe([corpus / "claude-code"])
+    ids: set[str] = set()
+    anonymous = 0
+    for session in archive.sessions():
+        _, sides = archive.facts(session)
+        shelf = archive.shelf(session)
+        for folder in (shelf, *(shelf.sidechain(id_) for id_ in sides)):
+            for path in sorted(folder.rounds.glob("*.json")):
+                for head in json.loads(path.read_bytes())["messages"]:
+                    if sum((head.get("usage") or {}).values()):
+                        anonymous += head.get("id") is None
+                        ids.add(head.get("id") or "")
+    calls = sum(archive.budget(session.session_id).with_sidechains.calls for session in archive.sessions())
+    assert calls == len(ids - {""}) + anonymous

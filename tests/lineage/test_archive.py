@@ -1,0 +1,93 @@
+"""Lineage of sessions on disk, and `muniment lineage` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muniment.archive import Archive
+from tests.builder import ClaudeSession, conversation, text
+from tests.lineage.graphs import is_in_order
+from tests.test_cli import Cli
+
+A, B, C = (f"{n}1111111-1111-4111-8111-111111111111" for n in (1, 2, 3))
+Inscribe = Callable[..., object]
+
+
+def copied(first: ClaudeSession, id_: str, since: int = 0) -> ClaudeSession:
+    """A session that begins with records of another, as a fork writes them."""
+    made = ClaudeSession(id_, cwd="/proj/x")
+    made.lines = [line.replace(first.id.encode(), id_.encode()) for line in first.lines[since:]]
+    made.last, made.seconds = first.last, first.seconds + 5
+    made.user("go on here")
+    made.answer(text("done"))
+    return made
+
+
+def edges(archive: Archive, name: str | None = None) -> list[tuple[str, str, str]]:
+    graph = archive.lineage(name, only_explicit=True)
+    assert is_in_order(graph)
+    return [(edge.earlier[:1], edge.kind, edge.later[:1]) for edge in graph.edges]
+
+
+def test_a_fork_is_found_by_its_first_record(archive: Archive, home: Path, inscribe: Inscribe) -> None:
+    first = conversation(2, A, "/proj/x")
+    for session in (first, copied(first, B), conversation(2, C, "/proj/x")):
+        session.write(home, "-proj-x")
+    inscribe()
+    assert edges(archive) == [("1", "copy", "2")]
+
+
+def test_a_copy_from_the_middle_of_a_session(archive: Archive, home: Path, inscribe: Inscribe) -> None:
+    """Only the end of the other was copied, without any answer of a model: neither beginning nor message is shared."""
+    first = conversation(3, A, "/proj/x")
+    first.user("one more thing")
+    second = copied(first, B, since=len(first.lines) - 1)
+    for session in (first, second, conversation(2, C, "/proj/x")):
+        session.write(home, "-proj-x")
+    inscribe()
+    graph = archive.lineage(only_explicit=True)
+    assert [(edge.earlier, edge.later, edge.shared) for edge in graph.edges] == [(A, B, 1)]
+
+
+def test_a_session_that_carries_another_ones_id(archive: Archive, home: Path, inscribe: Inscribe) -> None:
+    """Old versions resumed into a new file and left the copied records as they were."""
+    first = conversation(1, A, "/proj/x")
+    second = ClaudeSession(B, cwd="/proj/x")
+    second.lines, second.last, second.seconds = list(first.lines), first.last, 50
+    second.user("go on")
+    first.write(home, "-proj-x")
+    second.write(home, "-proj-x")
+    inscribe()
+    (edge,) = archive.lineage().edges
+    assert (edge.earlier, edge.kind, edge.later) == (A, "copy", B)
+    assert "copied from" in edge.evidence
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)
+
+
+def test_the_tree_and_the_json(cli: Cli) -> None:
+    first = conversation(3, A, "/proj/x")
+    second = copied(first, B)
+    for session in (first, second, conversation(3, C, "/proj/y")):
+        session.write(cli.home / ".claude", "-proj-x")
+    cli("inscribe")
+    told = cli("lineage")
+    assert "└─ copy 21111111-1111" in told.stdout
+    assert "31111111" not in told.stdout
+    assert "31111111" in cli("lineage", "--all").stdout
+    made = json.loads(cli("lineage", B[:8], "--json", "--explicit").stdout)
+    assert [node["id"] for node in made["nodes"]] == [A, B]
+    assert made["edges"][0]["records"]
+
+
+def test_nobody_continues_anybody(cli: Cli) -> None:
+    conversation(1, A, "/proj/x").write(cli.home / ".claude", "-proj-x")
+    cli("inscribe")
+    assert "no session continues another" in cli("lineage").stderr
