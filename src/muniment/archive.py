@@ -13,7 +13,25 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from muniment import batch, check, config, doctor, export, moving, reindex, rescue, restore, search, sources, tagging
+from muniment import (
+    batch,
+    budget,
+    bundle,
+    check,
+    config,
+    doctor,
+    export,
+    instructions,
+    lineage,
+    moving,
+    reindex,
+    rescue,
+    restore,
+    search,
+    sources,
+    tagging,
+)
+from muniment.bundle import Packed, Placed
 from muniment.export import Exported, Request
 from muniment.ingest import offline, pipeline
 from muniment.ingest.pipeline import Choice
@@ -110,6 +128,19 @@ class Archive:
         """Engagements that pass the filters and have the words, the latest first."""
         return search.find_engagements(self.layout, query)
 
+    def lineage(self, name: str | None = None, only_explicit: bool = False) -> lineage.Lineage:
+        """Which sessions continue, copy or belong to which: all of them, or the family of one."""
+        graph = lineage.read(self.layout, only_explicit)
+        return lineage.family(graph, self.session(name).session_id) if name else graph
+
+    def instructions(self, name: str) -> instructions.Instructions:
+        """Which standing instructions a session worked under, and what changed since the one before it."""
+        return instructions.read(self.layout, self.session(name), self.env)
+
+    def budget(self, name: str) -> budget.Budget:
+        """How full the window of a session was, round by round, and what it cost at list prices."""
+        return budget.read(self.layout, self.session(name), self.env)
+
     # -- out
 
     def restore(self, name: str, target: Target | None = None) -> list[Restored]:
@@ -124,11 +155,20 @@ class Archive:
         facts, sides = self.facts(session)
         return export.export(self.shelf(session), facts, sides, request, self.env)
 
+    def bundle(self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False) -> Packed:
+        """Pack sessions into one file for another machine; without secrets if asked."""
+        chosen = {session.session_id: session for session in map(self.session, names)}
+        return bundle.bundle(self.layout, list(chosen.values()), target, redact, force)
+
+    def unbundle(self, path: Path, dry_run: bool = False) -> list[Placed]:
+        """Take the sessions of a bundle in, once all of it is verified."""
+        return bundle.unbundle(self.layout, path, dry_run=dry_run)
+
     # -- understanding
 
     def ingest_plan(self, choice: Choice, by: str = offline.NAME) -> pipeline.Plan:
         """Which sessions there are to understand."""
-        return pipeline.plan(self.layout, choice, by) if index.exists(self.layout) else pipeline.Plan((), 0)
+        return pipeline.plan(self.layout, choice, by, self.env) if index.exists(self.layout) else pipeline.Plan((), 0)
 
     def ingest(
         self,

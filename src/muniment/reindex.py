@@ -65,17 +65,19 @@ def _tasks(layout: Layout) -> Iterator[Task]:
         for folder in _folders(agent):
             if is_session_id(folder.name):
                 shelf = Shelf(agent / f"{folder.name}.md", folder)
-                yield from _task(shelf, agent.name, "")
+                yield from tasks_of(shelf, agent.name, "")
                 for version in _folders(folder / "versions"):
-                    yield from _task(shelf.version(version.name), agent.name, version.name)
+                    yield from tasks_of(shelf, agent.name, version.name)
 
 
 def _folders(path: Path) -> list[Path]:
     return sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
 
 
-def _task(shelf: Shelf, agent_id: str, version: str) -> Iterator[Task]:
-    manifest = evidence.load(shelf.evidence)
+def tasks_of(shelf: Shelf, agent_id: str, version: str) -> Iterator[Task]:
+    """One version of a session to be derived anew; "" is the current one, and one without evidence is none."""
+    own = shelf.version(version) if version else shelf
+    manifest = evidence.load(own.evidence)
     if manifest is None or not manifest.files:
         return
     kept = tuple(SourceFile(k.path, k.name, k.role, k.size, k.mtime_ns, id=k.id) for k in manifest.files)

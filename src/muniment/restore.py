@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from muniment import files, sources
-from muniment.errors import Conflict, NotFound, StoreError
+from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
 from muniment.sources.base import Move, Source
 from muniment.store import evidence
@@ -46,8 +46,9 @@ def restore(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) 
         raise NotFound(f"no evidence of session {facts.session_id}", "`muniment check --stored` tells what is wrong")
     source = sources.named(manifest.source)
     plans: dict[Path, _Plan] = {}
+    _refuse_strange(manifest, target)
     for own in [shelf, *_versions(shelf, target)]:
-        for wanted in _wanted(own, target):
+        for wanted in _wanted(own, source, target):
             base = _base(wanted, source, target, env)
             _refuse_live(source, base, facts)
             plan = _plan(own, wanted, source, base, facts, target)
@@ -70,19 +71,35 @@ def _versions(shelf: Shelf, target: Target) -> list[Shelf]:
     folder = shelf.folder / "versions"
     if target.move != Move() or not folder.is_dir():
         return []
-    return [shelf.version(path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
+    found = [shelf.version(path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
+    return [own for own in found if _strange(evidence.load(own.evidence), target) is None]
 
 
-def _wanted(shelf: Shelf, target: Target) -> Iterator[Wanted]:
+def _refuse_strange(manifest: Manifest, target: Target) -> None:
+    if error := _strange(manifest, target):
+        raise error
+
+
+def _strange(manifest: Manifest | None, target: Target) -> MunimentError | None:
+    """Why what came in a bundle cannot be put there: it is not the exact bytes, or its place is on another machine."""
+    if manifest and manifest.bundled == "redacted":
+        hint = "`muniment export` writes what is there in an agent's format"
+        return Unsupported("the session came without its secrets: its exact bytes are not here", hint)
+    if manifest and manifest.bundled and not (manifest.home or target.to or target.move.cwd):
+        return Conflict("the session comes from a folder of another machine", "say where to put it: --to DIR")
+    return None
+
+
+def _wanted(shelf: Shelf, source: Source, target: Target) -> Iterator[Wanted]:
     manifest = evidence.load(shelf.evidence)
     for kept in manifest.files if manifest else ():
-        if manifest and kept.role != "old":
+        if manifest and kept.role != "old" and source.given_back(kept.name):
             size = _size_there(manifest, kept) if target.move == Move() else kept.size
             root, place = kept.root or manifest.root, kept.place or kept.name
             yield Wanted(kept, size, root, place, manifest.home)
     for copy in manifest.copies if manifest and target.move == Move() else ():
         kept = manifest.get(copy.kept) if manifest else None
-        if kept:
+        if kept and source.given_back(kept.name):
             yield Wanted(kept, copy.size, copy.root, copy.place, copy.home)
 
 

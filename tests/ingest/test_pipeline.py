@@ -62,7 +62,9 @@ def test_the_session_s_own_files_say_it_too_and_round_files_do_not(archive: Arch
     assert f"{session.id[:13]}-1" in shelf.listing.read_text()
     top = page.load_head(shelf.document)
     assert top
-    assert top.fields["engagements"] == [f"{session.id[:13]}-1"]
+    (touched,) = top.fields["engagements"]
+    assert (touched["id"], touched["phase_at_start"]) == (f"{session.id[:13]}-1", None)
+    assert touched["phase_at_end"] == next(archive.engagements()).engagements[0].phase
     assert not page.is_edited(shelf.document)
     with sqlite3.connect(shelf.database) as db:
         assert {tag for (tag,) in db.execute("SELECT engagement_id FROM rounds")} == {f"{session.id[:13]}-1"}
@@ -256,3 +258,13 @@ def test_engagements_are_stored_as_they_were_extracted(archive: Archive, home: P
     (record,) = archive.engagements()
     engagements.put(archive.layout, [record])
     assert list(archive.engagements()) == [record]
+
+
+def test_a_document_is_the_same_whether_it_was_ingested_or_rebuilt(archive: Archive, home: Path) -> None:
+    session = put(home, "one")
+    ingest(archive)
+    archive.register(session.id, "Reed", None)
+    document = archive.shelf(archive.session(session.id)).document
+    before = document.read_bytes()
+    archive.reindex()
+    assert document.read_bytes() == before

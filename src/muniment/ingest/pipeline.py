@@ -12,18 +12,20 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from muniment.errors import MunimentError
 from muniment.ingest import ghosts, identity, offline, record, settle, skeleton
 from muniment.ingest.skeleton import Skeleton
-from muniment.model import Facts
+from muniment.model import Facts, codec
 from muniment.model.engagements import Extraction, Ingested
+from muniment.prospective import kept, merge
+from muniment.prospective.record import Record
 from muniment.store import engagement_table, engagements, index, listings, roster, rounds
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout
@@ -46,6 +48,8 @@ class Job(Struct, frozen=True):
     subagents: int
     state: str
     bytes: int
+    told: tuple[Record, ...] = ()
+    """What agents told of it while they worked."""
 
 
 class Choice(Struct, frozen=True):
@@ -65,6 +69,8 @@ class Plan(Struct, frozen=True):
 
     jobs: tuple[Job, ...]
     unchanged: int
+    fresh: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """Engagement files of projects that the store has yet to copy."""
 
 
 class Outcome(Struct, frozen=True):
@@ -82,20 +88,26 @@ Extract = Callable[[Iterable[Skeleton]], Iterator[tuple[Skeleton, Extraction]]]
 """An extractor of many sessions, in any order."""
 
 
-def plan(layout: Layout, choice: Choice, by: str = offline.NAME) -> Plan:
+def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[str, str] | None = None) -> Plan:
     """Compare the sessions of the archive with what is known of them; `by` is the extractor that is asked for."""
     with Index(layout) as known:
         done = engagement_table.states(known.db)
+        rows = [row for row in known.sessions() if _chosen(row, choice)]
+        told = kept.gather(layout, _folders(known, rows), os.environ if env is None else env)
         jobs: list[Job] = []
-        unchanged = 0
-        for row in known.sessions():
-            if not _chosen(row, choice):
-                continue
-            if _is_done(row, done.get(row.session_id), choice, by):
-                unchanged += 1
-            else:
-                jobs.append(_job(row, known.facts(row.session_id)))
-    return Plan(tuple(jobs), unchanged)
+        for row in rows:
+            own = told.of(row.session_id, known.facts(row.session_id).native_id) if told.records else ()
+            if not _is_done(row, done.get(row.session_id), choice, by, own):
+                jobs.append(_job(row, known.facts(row.session_id), own))
+    return Plan(tuple(jobs), len(rows) - len(jobs), told.fresh)
+
+
+def _folders(known: Index, rows: Sequence[Listed]) -> set[str | None]:
+    """Where these sessions began, and where they were last."""
+    sql = """SELECT DISTINCT json_extract(facts, '$.cwd') FROM sessions
+    WHERE session_id IN (SELECT value FROM json_each(?))"""
+    last = known.rows(sql, codec.encode([row.session_id for row in rows]).decode())
+    return {row.cwd for row in rows} | {cwd for (cwd,) in last}
 
 
 def _chosen(row: Listed, choice: Choice) -> bool:
@@ -104,9 +116,11 @@ def _chosen(row: Listed, choice: Choice) -> bool:
     return choice.since is None or (row.ended or "") >= choice.since
 
 
-def _is_done(row: Listed, done: tuple[str, str | None] | None, choice: Choice, by: str) -> bool:
+def _is_done(
+    row: Listed, done: tuple[str, str | None] | None, choice: Choice, by: str, told: tuple[Record, ...]
+) -> bool:
     """What a model made of a session that has not changed is not replaced by what the offline rules make of it."""
-    if done is None or done[0] != state_of(row):
+    if done is None or done[0] != state_of(row, told):
         return False
     extractor = done[1]
     if by == offline.NAME and extractor and not extractor.startswith("offline"):
@@ -114,17 +128,21 @@ def _is_done(row: Listed, done: tuple[str, str | None] | None, choice: Choice, b
     return choice.skip_existing and extractor in (by, None)
 
 
-def state_of(row: Listed) -> str:
-    """Changes whenever the session does."""
-    return f"{row.rounds}.{row.messages}.{row.tool_calls}.{row.ended or ''}"
+def state_of(row: Listed, told: tuple[Record, ...] = ()) -> str:
+    """Changes whenever the session does, or what was told of it."""
+    mark = kept.mark(told)
+    return f"{row.rounds}.{row.messages}.{row.tool_calls}.{row.ended or ''}{f'.{mark}' if mark else ''}"
 
 
-def _job(row: Listed, facts: Facts) -> Job:
-    return Job(row.session_id, row.agent_id, facts, row.sidechains, state_of(row), row.source_bytes)
+def _job(row: Listed, facts: Facts, told: tuple[Record, ...] = ()) -> Job:
+    return Job(row.session_id, row.agent_id, facts, row.sidechains, state_of(row, told), row.source_bytes, told)
 
 
 def run(layout: Layout, todo: Plan, choice: Choice, report: Report, waiting: Callable[[], None] = lambda: None) -> None:
     """Understand everything that is planned, offline."""
+    if todo.fresh:
+        with index.lock(layout, waiting):
+            kept.keep(layout, todo.fresh)
     if not todo.jobs:
         return
     registered = roster.load(layout)
@@ -149,13 +167,13 @@ def run_with(
     try:
         for read_, extraction in extract(_readable(layout, left.values(), unasked)):
             job = left[read_.facts.session_id]
-            made.append((job, record.make(read_, identity.resolve(read_, registered), extraction, job.state)))
+            made.append((job, _made(read_, registered, extraction, job)))
             if len(made) == SETTLED_AT_ONCE:
                 _settle(layout, made, report, waiting)
                 made = []
     finally:
         _settle(layout, made, report, waiting)
-    run(layout, Plan(tuple(unasked), 0), choice, report, waiting)
+    run(layout, Plan(tuple(unasked), 0, todo.fresh), choice, report, waiting)
 
 
 def _readable(layout: Layout, jobs: Iterable[Job], unasked: list[Job]) -> Iterator[Skeleton]:
@@ -228,12 +246,17 @@ def _understand(layout: Layout, registered: Roster, strict: bool, job: Job) -> S
         made = read(layout, job)
         ghost = ghosts.is_ghost(job.facts, strict) or ghosts.is_own(made)
         extraction = None if ghost else offline.extract(made)
-        who = identity.resolve(made, registered)
-        return settled(layout, record.make(made, who, extraction, job.state))
+        return settled(layout, _made(made, registered, extraction, job))
     except (MunimentError, OSError) as error:
         return Settled(None, failure=str(error))
     except Exception:
         return Settled(None, failure="a bug in muniment:\n" + traceback.format_exc())
+
+
+def _made(made: Skeleton, registered: Roster, extraction: Extraction | None, job: Job) -> Ingested:
+    """The record of a session: what was found, and above that what its agent told."""
+    found = record.make(made, identity.resolve(made, registered), extraction, job.state)
+    return merge.merged(found, made.turns, job.told, job.facts.native_id)
 
 
 # -- the process that writes the index

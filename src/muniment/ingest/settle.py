@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from muniment.model.engagements import Ingested
+from muniment.model.engagements import Ingested, KeptEngagement
 from muniment.store import engagements, head, listings, page, session_db
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
@@ -41,10 +41,19 @@ def in_index(layout: Layout, index: Index, record: Ingested, summary: str) -> No
     index.tag(record.session_id, engagements.tags(layout, record, record.session_id))
 
 
+def _touched(engagement: KeptEngagement) -> dict[str, str | None]:
+    """How a document names an engagement; where it stood at first is known only if an agent told."""
+    return {
+        "id": engagement.engagement_id,
+        "phase_at_start": engagement.phase_at_start,
+        "phase_at_end": engagement.phase,
+    }
+
+
 def _head(top: head.Head, record: Ingested) -> head.Head:
     fields = top.fields | {
         "role": record.agent_role,
-        "engagements": [engagement.engagement_id for engagement in record.engagements],
+        "engagements": [_touched(engagement) for engagement in record.engagements],
     }
     own = top.own
     summary, title = top.summary, top.title

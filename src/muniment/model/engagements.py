@@ -66,6 +66,21 @@ class KeptEngagement(Engagement, frozen=True, kw_only=True):
     extractor: str
     started: str | None = None
     ended: str | None = None
+    phase_at_start: Phase | None = None
+    """Where it stood when the session took it up; known only if an agent told."""
+
+
+class Conflict(Struct, frozen=True):
+    """What an agent told of an engagement and what was found do not agree."""
+
+    engagement_id: str
+    field: str
+    """method, phase or rounds."""
+    told: str
+    """What counts."""
+    found: str
+    by: str
+    """The other engagement: the one found, or another that claims the same rounds."""
 
 
 class Ingested(Struct, frozen=True, kw_only=True):
@@ -99,3 +114,5 @@ class Ingested(Struct, frozen=True, kw_only=True):
     """Hash of the skeleton that was read."""
     state: str = ""
     """What the session was like when it was read; another state means that it has grown."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Where agents told something else than was found."""

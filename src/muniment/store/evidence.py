@@ -98,7 +98,7 @@ class Manifest(Struct, frozen=True):
     files: tuple[Kept, ...] = ()
     copies: tuple[Copy, ...] = ()
     bundled: str = ""
-    """`whole` if it came in a bundle, `redacted` if that was one without secrets: then these are not the exact bytes."""
+    """`whole` if it came in a bundle; `redacted` if in one without secrets: these are not the exact bytes then."""
 
     def size_at(self, kept: Kept, path: str) -> int | None:
         """How much of a kept file lay at a path when it was last looked at; None if it was never seen there."""

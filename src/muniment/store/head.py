@@ -23,6 +23,10 @@ FILLED_IN = "summary"
 """Our own field: the summary as extraction wrote it, by which an edit of the line is told."""
 NAMED = "name"
 """Our own field: the agent's name as it was resolved."""
+_OWN = (
+    "version", "format", "title", "cwd", "branch", "native_id", "sidechain", "prompts_only", "links", NAMED, FILLED_IN,
+    "body_bytes",
+)  # fmt: skip
 _MAX_BYTES = 1 << 16
 _RULE = re.compile(r"\\*---")
 """A summary that would look like the line under it; it gets one more backslash."""
@@ -44,11 +48,16 @@ def render(head: Head, has_messages: bool) -> bytes:
     lines = ["---"]
     lines += [f"{name}: {_scalar(value)}" for name, value in head.fields.items()]
     lines.append("muniment:")
-    lines += [f"  {name}: {_scalar(value)}" for name, value in head.own.items()]
+    lines += [f"  {name}: {_scalar(head.own[name])}" for name in sorted(head.own, key=_place)]
     summary = escape.escape_text(_one_line(head.summary)) or "(no summary)"
     summary = f"\\{summary}" if _RULE.fullmatch(summary) else summary
     lines += ["---", f"# {_one_line(head.title)}", "", summary, ""]
     return escape.to_yaml_bytes("\n".join(lines) + ("\n---\n\n" if has_messages else ""))
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Always the same order, whoever added a field when; what came into the format later comes later."""
+    return (_OWN.index(name), "") if name in _OWN else (len(_OWN), name)
 
 
 def placeholder(title: str) -> str:

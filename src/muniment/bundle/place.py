@@ -1,0 +1,165 @@
+"""Putting the sessions of a verified bundle into the store, as an inscription would.
+
+A session that is not there is moved in whole. Of one that is there: evidence that is there already brings nothing; what
+goes on from where ours ends is appended; anything else becomes a version beside ours. Then documents, rounds and rows
+are derived from the evidence, by the same code that derives them for any session.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from muniment import batch, files, reindex
+from muniment.batch import Plan
+from muniment.bundle.contents import SESSIONS, Bundled
+from muniment.bundle.verify import REDACTED, evidence_folders
+from muniment.inscribe import Outcome
+from muniment.store import evidence, versions
+from muniment.store.evidence import Appender, Kept, Manifest
+from muniment.store.layout import Layout, Shelf
+
+
+class Placed(Struct, frozen=True):
+    """What became of one session."""
+
+    session_id: str
+    what: str
+    """new, appended, version or unchanged."""
+    rebuild: tuple[str, ...] = ()
+    """Versions to derive anew; "" is the current one."""
+
+
+def place(layout: Layout, folder: Path, session: Bundled, agent_id: str) -> Placed:
+    """The evidence of one session into the store; the caller holds the lock."""
+    shelf = layout.shelf(agent_id, session.session_id)
+    if evidence.load(shelf.evidence) is None:
+        return _new(shelf, folder, session.session_id)
+    whats: list[tuple[str, str]] = []
+    for _, own in evidence_folders(folder, session.session_id):
+        whats += _beside(shelf, own)
+    what = next((w for w in ("version", "appended") if w in {w for w, _ in whats}), "unchanged")
+    return Placed(session.session_id, what, tuple(dict.fromkeys(version for _, version in whats)))
+
+
+def _new(shelf: Shelf, folder: Path, session_id: str) -> Placed:
+    """The evidence goes last: only then is there a session."""
+    rebuild: list[str] = []
+    for version, own in reversed(list(evidence_folders(folder, session_id))):
+        target = shelf.version(version) if version else shelf
+        _move(own.parent.with_suffix(".md") if version else folder / SESSIONS / f"{session_id}.md", target.document)
+        _move(own, target.evidence)
+        rebuild.append(version)
+    for path in (folder / SESSIONS / session_id / "versions").glob("edited-*.md"):
+        _move(path, shelf.folder / "versions" / path.name)
+    return Placed(session_id, "new", tuple(reversed(rebuild)))
+
+
+def _move(source: Path, target: Path) -> None:
+    if source.exists() and not target.exists():
+        files.make_folder(target.parent)
+        os.rename(source, target)
+
+
+# -- a session that is there
+
+
+def _beside(shelf: Shelf, theirs: Path) -> Iterator[tuple[str, str]]:
+    """What to do with one version of a bundle, done: what, and which version of ours it changed."""
+    their_manifest = evidence.load(theirs)
+    assert their_manifest, "it was verified"
+    names = [path.name for path in sorted((shelf.folder / "versions").glob("*")) if path.is_dir()]
+    for version in ("", *names):
+        own = (shelf.version(version) if version else shelf).evidence
+        ours = evidence.load(own)
+        if ours is None or (their_manifest.bundled == REDACTED) != (ours.bundled == REDACTED):
+            continue
+        relation = _relation(own, ours.main, theirs, their_manifest.main)
+        if relation != "differs":
+            if _joined(own, ours, theirs, their_manifest):
+                yield "appended", version
+            return
+    yield from _as_version(shelf, theirs, their_manifest)
+
+
+def _as_version(shelf: Shelf, theirs: Path, manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """A whole session takes the place of one without secrets; else it lies beside ours."""
+    ours = evidence.load(shelf.evidence)
+    main = manifest.main or manifest.files[0]
+    if ours and ours.bundled == REDACTED and manifest.bundled != REDACTED:
+        aside = versions.free_name(shelf, (ours.main or ours.files[0]).digest[:8])
+        versions.move(shelf, shelf.version(aside))
+        _move(theirs, shelf.evidence)
+        yield from (("version", ""), ("version", aside))
+        return
+    name = versions.free_name(shelf, main.digest[:8])
+    _move(theirs, shelf.version(name).evidence)
+    yield "version", name
+
+
+def _relation(own: Path, ours: Kept | None, folder: Path, theirs: Kept | None) -> str:
+    """How their bytes relate to ours: equal, extends, contained or differs."""
+    if ours is None or theirs is None:
+        return "equal" if ours is theirs else "differs"
+    shared = min(ours.size, theirs.size)
+    if _hash(own, ours, shared) != _hash(folder, theirs, shared):
+        return "differs"
+    return "equal" if ours.size == theirs.size else "extends" if theirs.size > shared else "contained"
+
+
+def _hash(folder: Path, kept: Kept, size: int) -> bytes:
+    sha256 = hashlib.sha256()
+    for piece in evidence.read(folder, kept):
+        sha256.update(piece[:size])
+        size -= len(piece)
+        if size <= 0:
+            break
+    return sha256.digest()
+
+
+def _joined(own: Path, ours: Manifest, theirs: Path, manifest: Manifest) -> bool:
+    """What they have and we do not, added to ours; tells whether there was anything."""
+    made = ours
+    for kept in manifest.files:
+        known = made.get(kept.name)
+        relation = _relation(own, known, theirs, kept) if known else "extends"
+        if relation in ("equal", "contained"):
+            continue
+        if known and relation == "differs":
+            kept_as = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old", frames=())
+            if made.get(kept_as.name) is None:
+                made = made.put(_appended(own, kept_as, evidence.read(theirs, kept)))
+            continue
+        start = known or structs.replace(kept, frames=())
+        made = made.put(_appended(own, start, evidence.read(theirs, kept, start.size)))
+    if made != ours:
+        evidence.save(own, made)
+    return made != ours
+
+
+def _appended(own: Path, kept: Kept, pieces: Iterable[bytes]) -> Kept:
+    appender = Appender(own, kept)
+    for _ in appender.through(pieces):
+        pass
+    return appender.close()
+
+
+# -- what is derived
+
+
+def derive(layout: Layout, placed: Iterable[Placed], agents: dict[str, str]) -> list[Outcome]:
+    """Documents, rounds and rows of what was placed; gives what went wrong."""
+    outcomes: list[Outcome] = []
+    waiting = {one.session_id: list(one.rebuild) for one in placed}
+    while wave := {session_id: versions_.pop(0) for session_id, versions_ in waiting.items() if versions_}:
+        tasks = tuple(
+            task
+            for session_id, version in wave.items()
+            for task in reindex.tasks_of(layout.shelf(agents[session_id], session_id), agents[session_id], version)
+        )
+        batch.carry_out(layout, Plan(tasks, 0), outcomes.append)
+    return [outcome for outcome in outcomes if outcome.what == "failed"]

@@ -1,0 +1,167 @@
+"""A copy of some sessions without their secrets, as a small store of its own, to be bundled in place of the original.
+
+Every line of the evidence is decoded, its strings are looked through, and it is written anew if one of them held a
+secret; documents and rounds are then derived from that. What cannot be looked through (a file that is no text, a line
+that is too long) is left out. The result is a transcript that reads like the original and is not it: its manifest says
+so, and nobody restores it as if it were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from muniment import batch, files, reindex, secrets, sources
+from muniment.batch import Plan
+from muniment.bundle.verify import REDACTED
+from muniment.errors import MunimentError
+from muniment.inscribe import Outcome, Task
+from muniment.model import codec
+from muniment.model.engagements import Ingested
+from muniment.prospective import kept as prospective
+from muniment.prospective import sheet
+from muniment.sources.base import Source, records
+from muniment.store import edits, engagements, evidence, head, page, roster
+from muniment.store.evidence import Appender, Kept
+from muniment.store.index import Listed
+from muniment.store.layout import Layout, Shelf
+
+
+class Hidden(Struct):
+    """How much was taken out, and what had to be left out."""
+
+    secrets: int = 0
+    left_out: int = 0
+
+
+def copy(layout: Layout, sessions: Sequence[Listed], root: Path) -> tuple[Layout, Hidden]:
+    """The sessions without secrets, as a store below `root`."""
+    made, hider = Layout(root), _Hider()
+    rebuilt: dict[str, list[Task]] = {}
+    for session in sessions:
+        shelf, target = (where.shelf(session.agent_id, session.session_id) for where in (layout, made))
+        for version in ["", *_versions(shelf)]:
+            own, new = (one.version(version) if version else one for one in (shelf, target))
+            hider.set_(own, new)
+            rebuilt.setdefault(version, []).extend(reindex.tasks_of(target, session.agent_id, version))
+    outcomes: list[Outcome] = []
+    for tasks in rebuilt.values():
+        batch.carry_out(made, Plan(tuple(tasks), 0), outcomes.append)
+    if failed := [outcome.note for outcome in outcomes if outcome.what == "failed"]:
+        raise MunimentError(f"a session could not be written without its secrets: {failed[0][:300]}")
+    _said(layout, made, {session.session_id for session in sessions}, hider)
+    return made, hider.hidden
+
+
+def _versions(shelf: Shelf) -> list[str]:
+    folder = shelf.folder / "versions"
+    return [path.name for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
+
+
+class _Hider:
+    """Takes secrets out, under one key for the whole bundle."""
+
+    def __init__(self) -> None:
+        self.key = secrets.new_key()
+        self.hidden = Hidden()
+
+    def value(self, value: Any) -> Any:
+        found = sum(1 for _ in secrets.find_value(value))
+        self.hidden.secrets += found
+        return secrets.redact_value(value, self.key) if found else value
+
+    def text(self, text: str) -> str:
+        shown, found = secrets.redact(text, self.key)
+        self.hidden.secrets += len(found)
+        return shown
+
+    def set_(self, own: Shelf, new: Shelf) -> None:
+        """One version of a session: its evidence, and the head of its document."""
+        manifest = evidence.load(own.evidence)
+        if manifest is None:
+            return
+        source = sources.named(manifest.source)
+        made = structs.replace(manifest, files=(), copies=(), bundled=REDACTED)
+        files.make_folder(new.evidence)
+        for kept in manifest.files:
+            made = made.put(self._kept(own, new, kept, source))
+        evidence.save(new.evidence, made)
+        if top := page.load_head(own.document):
+            shown = head.Head(**self.value(codec.mapping(codec.loads(codec.encode(top)))))
+            files.write_atomic(new.document, [head.render(shown, has_messages=False)])
+
+    def _kept(self, own: Shelf, new: Shelf, kept: Kept, source: Source) -> Kept:
+        """A file anew; one that the agent had compressed is not compressed again."""
+        name = kept.name.removesuffix(".zst") if source.packed(kept.name) else kept.name
+        place = kept.place and kept.place.removesuffix(".zst")
+        appender = Appender(new.evidence, structs.replace(kept, name=name, place=place, frames=()))
+        for _ in appender.through(self._content(own, kept, name, source)):
+            pass
+        return appender.close()
+
+    def _content(self, own: Shelf, kept: Kept, name: str, source: Source) -> Iterable[bytes]:
+        pieces = evidence.read(own.evidence, kept)
+        if kept.role == "side" or source.packed(name):
+            return self._whole(b"".join(pieces))
+        return self._lines(source.open(kept.name, pieces))
+
+    def _lines(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for record in records(pieces):
+            if record.length != len(record.raw):
+                self.hidden.left_out += 1
+                continue
+            yield self._line(record.raw) + (b"" if record.torn else b"\n")
+
+    def _line(self, raw: bytes) -> bytes:
+        """A line as it is, unless there is a secret in it."""
+        try:
+            value = codec.loads(raw)
+        except ValueError:
+            return self.text(raw.decode("utf-8", "replace")).encode()
+        found = self.value(value)
+        if found is value and not secrets.find(raw.decode("utf-8", "replace")):
+            return raw
+        return codec.encode(found)
+
+    def _whole(self, data: bytes) -> Iterator[bytes]:
+        """A file that is one value or one text; what is neither cannot be looked through."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            self.hidden.left_out += 1
+            return
+        if text.lstrip()[:1] in ("{", "["):
+            yield b"\n".join(self._line(line) for line in data.split(b"\n")) if not _is_json(data) else self._line(data)
+        else:
+            yield self.text(text).encode()
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        codec.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _said(layout: Layout, made: Layout, sessions: set[str], hider: _Hider) -> None:
+    """What people and agents said about them, through the same sieve."""
+    for edit in edits.every(layout):
+        if edit.session_id in sessions:
+            value = hider.text(edit.value) if edit.value else edit.value
+            edits.append(made, structs.replace(edit, value=value))
+    told = [record for record in engagements.load(layout) if record.session_id in sessions]
+    shown = [codec.decode(codec.encode(hider.value(codec.loads(codec.encode(one)))), Ingested) for one in told]
+    if shown:
+        engagements.put(made, shown)
+    for entry in roster.load(layout).entries:
+        if any(session.startswith(entry.session_id) for session in sessions):
+            roster.put(made, entry)
+    for name, data, record in prospective.copies(layout):
+        if any(touch.session_id in sessions for touch in record.sessions):
+            text = hider.text(data.decode("utf-8", "replace")).encode()
+            sheet.parse(text)
+            prospective.keep(made, {name: text})

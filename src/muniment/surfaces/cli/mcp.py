@@ -1,0 +1,28 @@
+"""`muniment mcp`"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import click
+
+from muniment.errors import Unsupported
+
+
+@click.command()
+@click.pass_obj
+def command(store: str | None) -> None:
+    """Let agents ask the archive: a server of the Model Context Protocol on standard input and output.
+
+    \b
+    claude mcp add muniment -- muniment mcp
+    codex mcp add muniment -- muniment mcp
+
+    Its tools search and read, without secrets; one keeps the agent's own record of its work, in .engagements of the
+    folder that the server is started in.
+    """
+    if find_spec("mcp") is None:
+        raise Unsupported("the server needs the package `mcp`", "pip install 'muniment[mcp]'")
+    from muniment.surfaces.mcp.server import make
+
+    make(store).run("stdio")

@@ -1,0 +1,212 @@
+"""What agents told meets what was found: at ingest, in the document, after the project is gone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from muniment.archive import Archive
+from muniment.ingest.pipeline import Choice
+from muniment.model.engagements import Ingested
+from muniment.prospective import folder, steps
+from muniment.prospective.steps import Begin, Speaker
+from muniment.search import Query
+from muniment.store import page
+from muniment.surfaces.cli.main import cli
+from tests.builder import ClaudeSession, conversation
+
+AGAIN = Choice(skip_existing=True)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = tmp_path / "proj"
+    path.mkdir()
+    return path
+
+
+def tell(project: Path, session: ClaudeSession, from_: str, to: str | None = None, id_: str = "login") -> None:
+    """An engagement from one second of the session to another; without an end it stays open."""
+    root = folder.root(project, {})
+    given = Begin(topic="Make the login page work", method="deploy", id=id_, project=str(project))
+    folder.begin(root, given, Speaker(f"2026-03-19T10:{from_}Z", "Reed", session.id))
+    if to:
+        by = Speaker(f"2026-03-19T10:{to}Z", "Reed", session.id)
+        folder.say(root, id_, lambda record: steps.phase(record, "in-progress", by))
+        folder.say(root, id_, lambda record: steps.decide(record, "keep the cookie", by))
+        folder.say(root, id_, lambda record: steps.complete(record, by, "It works."))
+
+
+def only(archive: Archive) -> Ingested:
+    (record,) = archive.engagements()
+    return record
+
+
+def ranges(record: Ingested) -> dict[str, tuple[tuple[int, int], ...]]:
+    return {e.engagement_id: e.turn_ranges for e in record.engagements}
+
+
+def test_what_was_told_wins_for_its_turns(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(6, cwd=str(project))  # a round takes six seconds
+    session.write(home)
+    tell(project, session, "00:08", "00:20")
+    inscribe()
+    archive.ingest()
+    record = only(archive)
+    told = next(e for e in record.engagements if e.engagement_id == "login")
+    assert (told.turn_ranges, told.method, told.extractor) == (((2, 4),), "deploy", "prospective")
+    assert (told.phase_at_start, told.phase, told.outcome) == ("started", "completed", "It works.")
+    assert told.key_decisions == ("keep the cookie",)
+    taken = [n for e in record.engagements if e is not told for a, b in e.turn_ranges for n in range(a, b + 1)]
+    assert sorted(taken) == [1, 5, 6]
+    (found,) = archive.find_engagements(Query("login page"))[:1]
+    assert found.engagement_id == "login"
+    top = page.load_head(archive.shelf(archive.session(session.id)).document)
+    assert top
+    assert {"id": "login", "phase_at_start": "started", "phase_at_end": "completed"} in top.fields["engagements"]
+
+
+def test_a_disagreement_is_kept_and_noted(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:00", "00:23")
+    inscribe()
+    archive.ingest()
+    record = only(archive)
+    assert ranges(record) == {"login": ((1, 4),)}
+    assert ("login", "method", "deploy") in {(c.engagement_id, c.field, c.told) for c in record.conflicts}
+    assert "disagree" in record.note
+
+
+def test_the_command_shows_where_they_disagree(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:00", "00:23")
+    inscribe()
+    archive.ingest()
+    command = ["--store", str(archive.layout.root), "engagement", "list", "--conflicts"]
+    shown = CliRunner().invoke(cli, command)
+    assert shown.exit_code == 0
+    assert f"{session.id[:8]}  login" in shown.output
+    found = json.loads(CliRunner().invoke(cli, [*command, "--json"]).stdout)
+    assert {(c["field"], c["told"]) for c in found} >= {("method", "deploy")}
+
+
+def test_a_session_that_moved_on_is_found_where_it_was_last(
+    archive: Archive, home: Path, tmp_path: Path, inscribe: Callable[..., object]
+) -> None:
+    later = tmp_path / "later"
+    later.mkdir()
+    session = conversation(3, cwd="/proj/gone")
+    session.fixed["cwd"] = str(later)
+    session.exchange("here now", "yes")
+    session.write(home)
+    tell(later, session, "00:20")
+    inscribe()
+    archive.ingest()
+    assert ranges(only(archive))["login"] == ((4, 4),)
+
+
+def test_an_open_one_reaches_to_the_next(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(6, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:01", id_="first")
+    tell(project, session, "00:20", id_="second")
+    inscribe()
+    archive.ingest()
+    assert ranges(only(archive)) == {"first": ((1, 3),), "second": ((4, 6),)}
+
+
+def test_something_told_later_is_taken_in_and_a_second_run_is_none(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    inscribe()
+    archive.ingest()
+    assert "login" not in ranges(only(archive))
+    tell(project, session, "00:01")
+    assert len(archive.ingest_plan(AGAIN).jobs) == 1
+    archive.ingest()
+    assert "login" in ranges(only(archive))
+    assert archive.ingest_plan(AGAIN).jobs == ()
+
+
+def test_it_outlives_the_project(archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:01", "00:09")
+    inscribe()
+    archive.ingest()
+    file = folder.find(folder.root(project, {}), "login")
+    assert (archive.layout.prospective / "login.md").read_bytes() == file.data
+    before = only(archive)
+    shutil.rmtree(project)
+    assert archive.ingest_plan(AGAIN).jobs == ()
+    archive.ingest(Choice())
+    assert only(archive) == before
+    archive.reindex()
+    top = page.load_head(archive.shelf(archive.session(session.id)).document)
+    assert top
+    assert "login" in [e["id"] for e in top.fields["engagements"]]
+
+
+def test_a_ghost_that_was_told_of_is_none(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(1, cwd=str(project))
+    session.write(home)
+    inscribe()
+    archive.ingest()
+    assert only(archive).ghost
+    tell(project, session, "00:01")
+    archive.ingest()
+    record = only(archive)
+    assert (record.ghost, ranges(record)) == (False, {"login": ((1, 1),)})
+
+
+def test_the_same_id_in_two_projects_is_two_engagements(
+    archive: Archive, home: Path, tmp_path: Path, inscribe: Callable[..., object]
+) -> None:
+    for number, name in enumerate(("one", "two")):
+        place = tmp_path / name
+        place.mkdir()
+        session = conversation(3, cwd=str(place))
+        session.write(home, f"-{name}")
+        tell(place, session, f"00:0{number + 1}")
+    inscribe()
+    archive.ingest()
+    assert len(list(archive.layout.prospective.glob("login*.md"))) == 2
+    assert all("login" in ranges(record) for record in archive.engagements())
+
+
+def test_an_old_document_with_plain_ids_is_still_read(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(3, cwd=str(project))
+    session.write(home)
+    inscribe()
+    document = archive.shelf(archive.session(session.id)).document
+    document.write_bytes(document.read_bytes().replace(b"engagements: []", b'engagements: ["old-1"]'))
+    top = page.load_head(document)
+    assert top
+    assert top.fields["engagements"] == ["old-1"]
+    page.replace_head(document, top)
+    assert page.load_head(document) == top
+    archive.ingest()
+    again = page.load_head(document)
+    assert again
+    assert all(set(e) == {"id", "phase_at_start", "phase_at_end"} for e in again.fields["engagements"])
