@@ -12,17 +12,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from muniment import (
     batch,
-    budget,
-    bundle,
     check,
     config,
     doctor,
     export,
-    instructions,
-    lineage,
     moving,
     reindex,
     rescue,
@@ -31,11 +28,7 @@ from muniment import (
     sources,
     tagging,
 )
-from muniment.bundle import Packed, Placed
 from muniment.export import Exported, Request
-from muniment.ingest import offline, pipeline
-from muniment.ingest.pipeline import Choice
-from muniment.ingest.skeleton import Skeleton
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
 from muniment.model.engagements import Ingested
@@ -47,6 +40,17 @@ from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
 from muniment.store.roster import Entry, Roster
 from muniment.store.rows import fit
+
+if TYPE_CHECKING:  # what the methods that need them import: others start sooner without
+    from muniment import budget, instructions, lineage
+    from muniment.bundle import Packed, Placed
+    from muniment.context import Pack
+    from muniment.context import Request as Wanted
+    from muniment.ingest import pipeline
+    from muniment.ingest.pipeline import Choice
+    from muniment.ingest.skeleton import Skeleton
+    from muniment.render.html import Request as Page
+    from muniment.render.html import Written
 
 
 class Archive:
@@ -130,15 +134,21 @@ class Archive:
 
     def lineage(self, name: str | None = None, only_explicit: bool = False) -> lineage.Lineage:
         """Which sessions continue, copy or belong to which: all of them, or the family of one."""
+        from muniment import lineage
+
         graph = lineage.read(self.layout, only_explicit)
         return lineage.family(graph, self.session(name).session_id) if name else graph
 
     def instructions(self, name: str) -> instructions.Instructions:
         """Which standing instructions a session worked under, and what changed since the one before it."""
+        from muniment import instructions
+
         return instructions.read(self.layout, self.session(name), self.env)
 
     def budget(self, name: str) -> budget.Budget:
         """How full the window of a session was, round by round, and what it cost at list prices."""
+        from muniment import budget
+
         return budget.read(self.layout, self.session(name), self.env)
 
     # -- out
@@ -157,17 +167,36 @@ class Archive:
 
     def bundle(self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False) -> Packed:
         """Pack sessions into one file for another machine; without secrets if asked."""
+        from muniment import bundle
+
         chosen = {session.session_id: session for session in map(self.session, names)}
         return bundle.bundle(self.layout, list(chosen.values()), target, redact, force)
 
     def unbundle(self, path: Path, dry_run: bool = False) -> list[Placed]:
         """Take the sessions of a bundle in, once all of it is verified."""
+        from muniment import bundle
+
         return bundle.unbundle(self.layout, path, dry_run=dry_run)
+
+    def html(self, name: str, path: Path, request: Page) -> Written:
+        """Write a session as one page."""
+        from muniment.render import html, known
+
+        return html.write(known.find(self.layout, self.session(name)), path, request)
+
+    def context(self, request: Wanted, form: str = "markdown") -> Pack:
+        """What a new agent should know of past sessions, within a budget."""
+        from muniment import context
+
+        return context.build(self.layout, request, form)
 
     # -- understanding
 
-    def ingest_plan(self, choice: Choice, by: str = offline.NAME) -> pipeline.Plan:
+    def ingest_plan(self, choice: Choice, by: str | None = None) -> pipeline.Plan:
         """Which sessions there are to understand."""
+        from muniment.ingest import offline, pipeline
+
+        by = by or offline.NAME
         return pipeline.plan(self.layout, choice, by, self.env) if index.exists(self.layout) else pipeline.Plan((), 0)
 
     def ingest(
@@ -177,6 +206,8 @@ class Archive:
         waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """Understand sessions as engagements, offline; what has not changed is left as it is, unless asked for."""
+        from muniment.ingest.pipeline import Choice
+
         choice = choice or Choice(skip_existing=True)
         self.run_ingest(self.ingest_plan(choice), choice, report, waiting)
 
@@ -189,6 +220,8 @@ class Archive:
         extract: pipeline.Extract | None = None,
     ) -> None:
         """Carry out a plan, offline or with another extractor."""
+        from muniment.ingest import pipeline
+
         if extract:
             pipeline.run_with(self.layout, plan, choice, extract, report, waiting)
         else:
@@ -196,6 +229,8 @@ class Archive:
 
     def skeletons(self, plan: pipeline.Plan) -> Iterator[Skeleton]:
         """What extraction reads of the sessions of a plan."""
+        from muniment.ingest import pipeline
+
         return (pipeline.read(self.layout, job) for job in plan.jobs)
 
     def engagements(self) -> Iterator[Ingested]:
@@ -226,6 +261,8 @@ class Archive:
 
     def register(self, name: str, agent_name: str | None, role: str | None) -> Listed:
         """Say who a session was."""
+        from muniment.ingest import pipeline
+
         session = self.session(name)
         roster.put(self.layout, Entry(session.session_id[: roster.PREFIX_CHARS], agent_name, role))
         pipeline.rename(self.layout, [session.session_id])
@@ -233,6 +270,8 @@ class Archive:
 
     def unregister(self, name: str) -> bool:
         """Take a session out of the roster, by its id or its registered prefix; tells whether it was there."""
+        from muniment.ingest import pipeline
+
         if not roster.remove(self.layout, name.lower()):
             return False
         prefix = name.lower()[: roster.PREFIX_CHARS]

@@ -1,4 +1,5 @@
-"""`make quality`: how well extractors find what careful readers found, beside trivial baselines.
+"""`make quality`: how well extractors find what careful readers found, and whether context packs hold what a successor
+needs, beside trivial baselines.
 
 python -m tests.quality [CORPUS]        the table
 python -m tests.quality [CORPUS] --fit  learn the weights of the offline extractor anew and print them
@@ -19,7 +20,7 @@ from muniment.ingest.offline.weights import WEIGHTS
 from muniment.ingest.skeleton import Skeleton
 from muniment.model.engagements import Engagement
 from muniment.store.roster import Roster
-from tests.quality import gold, learn
+from tests.quality import gold, learn, usefulness
 from tests.quality.gold import Label
 from tests.quality.measures import Found, Score, score
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> None:
         _print_table(_rows(sessions, labels, list(learn.left_out(examples))))
         _print_readers(labels)
         _print_time(corpus)
+        usefulness.print_table(corpus)
 
 
 @contextmanager

@@ -71,11 +71,11 @@ def _label(entry: dict) -> Label:
 
 def sessions(corpus: Path, wanted: list[Label]) -> list[Skeleton]:
     """The skeletons of labelled sessions, in the state that was labelled. Raises if one is missing or not the same."""
-    snapshots = _snapshots(corpus)
+    snapshots = snapshots_of(corpus)
     return [_session(corpus, label, snapshots[label.session_id]) for label in wanted]
 
 
-def _snapshots(corpus: Path) -> dict[str, list[Path]]:
+def snapshots_of(corpus: Path) -> dict[str, list[Path]]:
     """Every file of every session of the agents that were labelled."""
     found: dict[str, list[Path]] = defaultdict(list)
     for folder in ("claude-code", "codex"):
@@ -85,12 +85,17 @@ def _snapshots(corpus: Path) -> dict[str, list[Path]]:
 
 
 def _session(corpus: Path, label: Label, snapshots: list[Path]) -> Skeleton:
+    return read(find(corpus, label, snapshots), label.session_id)
+
+
+def find(corpus: Path, label: Label, snapshots: list[Path]) -> Path:
+    """The file with the state that was labelled."""
     named = corpus / label.file
     if hashlib.sha256(named.read_bytes()).hexdigest() != label.sha256:
         raise ValueError(f"{label.file}: not the file that was labelled")
     for path in [named, *snapshots]:
-        if len((made := read(path, label.session_id)).turns) == label.rounds:
-            return made
+        if len(read(path, label.session_id).turns) == label.rounds:
+            return path
     raise ValueError(f"{label.file}: no snapshot has {label.rounds} rounds")
 
 
