@@ -2,7 +2,7 @@
 
 inscribe → restore and inscribe → export are run in memory and compared with the source, claim by claim, in
 both directions; the document is parsed and compared on its own; the export is inscribed again and must give the
-same document. Nothing is written.
+same document. A source that is only read has no export: there the rounds are compared. Nothing is written.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from muniment import files, sources
+from muniment import sources
 from muniment.errors import StoreError
 from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
-from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
+from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, bytes_of, records
 from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
@@ -47,7 +46,7 @@ class Checked(Struct):
     restored: bool = False
     """From the evidence the very bytes come back."""
     export: dict[str, Tally] = {}
-    """By field: from document and rounds, through the export, against the source."""
+    """By field: from document and rounds, through the export if there is one, against the source."""
     document: dict[str, Tally] = {}
     """By field: from the document alone, against the source."""
     not_carried: dict[str, int] = {}
@@ -73,9 +72,7 @@ def check_found(found: Found) -> Iterator[Checked]:
     source = sources.named(found.source)
     for file in found.files:
         if file.role in ("main", "sidechain"):
-            yield check_transcript(
-                source, _facts(found, file), file, lambda f=file: files.chunks(Path(f.path), 0, f.size)
-            )
+            yield check_transcript(source, _facts(found, file), file, partial(bytes_of, file))
 
 
 def check_stored(shelf: Shelf) -> Iterator[Checked]:
@@ -140,10 +137,13 @@ def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Cal
     stored = _inscribed(source, facts, source.open(file.name, pieces()))
     checked.problems = [problem for r in stored.rounds for problem in r.problems(file.path)]
     ours = _claims(source, source.open(file.name, pieces()))
+    _compare_document(ours, stored.body, checked, stored.media)
+    if not source.writable:
+        _compare_rounds(ours, stored, checked)
+        return checked
     exported = list(source.write(stored.rounds, stored.facts, Move(), stored.media.__getitem__, checked.losses))
     theirs = _claims(source, exported)
     _compare(ours, theirs, checked)
-    _compare_document(ours, stored.body, checked, stored.media)
     again = _inscribed(source, facts, exported)
     checked.stable = again.body == stored.body
     return checked
@@ -178,7 +178,7 @@ def _restores(pieces: Callable[[], Iterable[bytes]]) -> bool:
 def _claims(source: Source, pieces: Iterable[bytes]) -> dict[tuple[str, str], bytes]:
     """Every claim with the hash of its value; the values themselves may be large."""
     found: dict[tuple[str, str], bytes] = {}
-    for record in records(pieces):
+    for record in source.objects(records(pieces)):
         for claim in source.claims(record.raw):
             found[claim.key, claim.field] = _hash(claim)
     return found
@@ -212,6 +212,36 @@ def _compare(ours: dict[tuple[str, str], bytes], theirs: dict[tuple[str, str], b
             into.export.setdefault(field, Tally()).added += 1
     into.not_carried = {kind: count for kind, count in sorted(lost.items()) if count}
     into.rehung = into.export.get("parent", Tally()).changed
+
+
+def _compare_rounds(ours: dict[tuple[str, str], bytes], stored: _Inscribed, into: Checked) -> None:
+    """What the rounds of a source that is only read hold, wherever they hold it."""
+    held = {pair for r in stored.rounds for message in r.messages for pair in _held(message, stored.media)}
+    for (_, field), value in ours.items():
+        if _is_conversation(field):
+            tally = into.export.setdefault(field, Tally())
+            kept = (field, value) in held
+            tally.equal += kept
+            tally.lost += not kept
+    into.stable = True
+
+
+def _held(message: Message, media: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """What a message holds beside its words; claims of such a source count tokens as we do."""
+    yield from _said(message, media)
+    about: list[tuple[str, Any]] = [("model", message.model), ("message id", message.id)]
+    if usage := message.usage:
+        about += [("usage", list(structs.astuple(usage))), ("usage", usage.output)]
+    for block in message.blocks:
+        for ref in (block.ref, getattr(block, "result", None) or block.ref):
+            about += [("id", ref.id), ("parent", ref.parent), ("time", ref.at)]
+        if isinstance(block, Thinking):
+            about.append(("signature", block.signature))
+        elif isinstance(block, Tool):
+            about += [("tool call", [block.id, block.name]), ("error flag", [block.id, block.is_error])]
+        parts = (block.output or ()) if isinstance(block, Tool) else (block,)
+        about += [(f"part: {part.kind}", part.value) for part in parts if isinstance(part, Unknown)]
+    yield from ((field, _digest(value)) for field, value in about if value is not None)
 
 
 def _is_conversation(field: str) -> bool:

@@ -64,8 +64,8 @@ def export(
             _write(shelf.sidechain(id_), side, target, move, request, base, losses) for id_, side in sidechains.items()
         ]
     losses += _side_files(shelf)
-    session_id = move.session_id or facts.native_id or facts.session_id
-    return Exported(tuple(paths), session_id, tuple(losses), target.resume_command.format(id=session_id))
+    session_id = target.identity(facts, move)
+    return Exported(tuple(paths), session_id, tuple(losses), target.resuming(session_id, paths[0]))
 
 
 def _side_files(shelf: Shelf) -> list[Loss]:

@@ -118,7 +118,7 @@ def _base(wanted: Wanted, source: Source, target: Target, env: Mapping[str, str]
     root = Path(wanted.root)
     if root in homes or not (wanted.home or target.move.cwd):
         return root
-    return homes[0]
+    return homes[0] if homes else root
 
 
 def _refuse_live(source: Source, base: Path, facts: Facts) -> None:

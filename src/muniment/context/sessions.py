@@ -82,7 +82,7 @@ def write(layout: Layout, request: Request, target: Target, env: Mapping[str, st
     base = target.to.absolute() if target.to else source.homes(env)[0]
     path = target.file.absolute() if target.file else inside(base, source.place(composed.facts, Move(cwd=target.cwd)))
     put(path, b"".join(lines), target.force)
-    resume = source.resume_command.format(id=composed.facts.session_id)
+    resume = source.resuming(composed.facts.session_id, str(path))
     return Made(str(path), composed.facts.session_id, composed.tokens, composed.kept, tuple(composed.losses), resume)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from muniment import files
-from muniment.sources.base import Found, SourceFile
+from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence, versions
 from muniment.store.evidence import Appender, Kept, Manifest
 
@@ -17,9 +17,10 @@ from muniment.store.evidence import Appender, Kept, Manifest
 class Keeper:
     """The evidence of one session while it is being added to."""
 
-    def __init__(self, folder: Path, found: Found) -> None:
+    def __init__(self, folder: Path, found: Found, source: Source) -> None:
         self.folder = folder
         self.found = found
+        self.source = source
         self.known = evidence.load(folder)
         self.manifest = self.known or Manifest(found.source, found.session_id, found.root, found.home, found.native_id)
         self.bytes_read = 0
@@ -42,20 +43,22 @@ class Keeper:
         kept = self.kept_of(file)
         if kept and kept.size == file.size and kept.mtime_ns == file.mtime_ns and file.text is None:
             return
-        content = file.text if file.text is not None else b"".join(files.chunks(Path(file.path), 0, file.size))
+        now = b"".join(self.source.content(file))
         before = b"".join(evidence.read(self.folder, kept)) if kept else b""
-        if kept and before.startswith(content):
+        if kept and before.startswith(now):
             self.seen(kept, file)
-        elif kept and not content.startswith(before):
-            self.rewritten(kept, file, [content])
+        elif kept and not now.startswith(before):
+            self.rewritten(kept, file, [now])
         else:
-            self.put(self._keep(file, kept, [content[len(before) :]]), file)
+            self.put(self._keep(file, kept, [now[len(before) :]]), file)
 
     def joined(self, file: SourceFile) -> SourceFile:
         """A history with the lines that are kept of it: agents cut theirs short, and homes have one each."""
-        kept = self.kept_of(file) if file.text is not None else None
+        if file.role != "history" or file.text is None:
+            return file
+        kept = self.kept_of(file)
         before = b"".join(evidence.read(self.folder, kept)) if kept else b""
-        if file.text is None or file.text.startswith(before):
+        if file.text.startswith(before):
             return file
         known = set(before.split(b"\n"))
         added = b"".join(line + b"\n" for line in file.text.split(b"\n") if line not in known)

@@ -105,9 +105,10 @@ def signature(found: Found) -> str:
 
 
 def key_path(found: Found) -> str:
-    """The path that stands for a session on this machine; a history is about many."""
+    """The path that stands for a session on this machine; a history and some other files are about many."""
     first = found.main or found.files[0]
-    return f"{first.path}#{found.session_id}" if first.role == "history" else first.path
+    shared = first.role == "history" or first.start is not None
+    return f"{first.path}#{found.session_id}" if shared else first.path
 
 
 AnyFile = TypeVar("AnyFile", SourceFile, Kept)

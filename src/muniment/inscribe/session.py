@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from msgspec import structs
 
@@ -70,7 +69,7 @@ class Inscription:
         self.version = version
         self.shelf = self.current.version(version) if version else self.current
         files.make_folder(self.shelf.folder)
-        self.keeper = Keeper(self.shelf.evidence, self.found)
+        self.keeper = Keeper(self.shelf.evidence, self.found, self.source)
 
     def _set_aside(self) -> None:
         """The source was rewritten: what was current becomes an older version, then the new content is read."""
@@ -95,9 +94,9 @@ class Inscription:
 
     def _transcript(self, file: SourceFile) -> None:
         kept = self.keeper.kept_of(file)
-        if kept and file.text is None and versions.rewritten(self.shelf.evidence, kept, file, self.source):
+        if kept and file.role != "history" and versions.rewritten(self.shelf.evidence, kept, file, self.source):
             if kept.path != file.path:
-                self.keeper.rewritten(kept, file, files.chunks(Path(file.path), 0, file.size))
+                self.keeper.rewritten(kept, file, self.source.content(file))
                 return
             self.keeper.set_old(kept)
             kept = None
@@ -107,6 +106,8 @@ class Inscription:
         if progress and kept and progress.size == kept.size >= file.size:
             self.keeper.seen(kept, file)
             return
+        if kept and self.source.packed(kept.name):
+            progress = None  # offsets are those of the records, and the bytes of a record are not to be found
         made = self._write(kept or Kept(file.name, file.role, file.path, id=file.id), file, progress)
         self.keeper.put(made, file)
 

@@ -12,7 +12,8 @@ from msgspec import structs
 from muniment import files
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
-from muniment.model import Facts, Problem, Round, codec
+from muniment.model import Event, Facts, Problem, Round, codec
+from muniment.model.codec import mapping
 from muniment.sources.base import MAX_LINE_BYTES, Source, SourceFile, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
@@ -53,7 +54,7 @@ class TranscriptWriter:
         self._begin(progress)
         appender = Appender(self.evidence, self.kept)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
-        pieces = source.open(self.file.name, chain(known, appender.through(self._added())))
+        pieces = source.open(self.file.name, chain(known, appender.through(self._added(source))))
         for round_ in source.read(records(self._watch(pieces), self.start), self.facts):
             self._round(round_)
         kept = structs.replace(appender.close(), mtime_ns=self.file.mtime_ns)
@@ -78,11 +79,9 @@ class TranscriptWriter:
         facts = Facts(found.session_id, found.source, native_id=found.native_id, sidechain=self.side)
         return structs.replace(facts, prompts_only=self.file.role == "history")
 
-    def _added(self) -> Iterator[bytes]:
+    def _added(self, source: Source) -> Iterator[bytes]:
         """The bytes that were added to the source since the evidence was last written."""
-        given = self.file.text
-        added = files.chunks(Path(self.file.path), self.kept.size, self.file.size)
-        for piece in added if given is None else (given[self.kept.size :],):
+        for piece in source.content(self.file, self.kept.size):
             self.bytes_read += len(piece)
             yield piece
 
@@ -139,12 +138,23 @@ class TranscriptWriter:
 
     def _branch(self, round_: Round) -> tuple[tuple[int, int], ...]:
         """Where a round continues another than the one before it: a rewind."""
+        if undone := _taken_back(round_):
+            follows = self._before(undone, round_.number - 1)
+            return () if follows is None else ((round_.number, follows),)
         if not round_.parent or not self.previous or round_.number == 1:
             return ()
         if any(_holds(block, round_.parent) for block in self.previous.blocks()):
             return ()
         follows = versions.round_with(self.shelf, round_.parent, round_.number - 1)
         return () if follows is None else ((round_.number, follows),)
+
+    def _before(self, record_id: str, last: int) -> int | None:
+        """The round that stood before the one that a record opened."""
+        opened = versions.round_with(self.shelf, record_id, last)
+        undone = _taken_back(rounds.load(self.shelf, opened)) if opened else None
+        if opened is None or undone is None:
+            return opened and opened - 1
+        return self._before(undone, opened - 1)
 
     def _end(self, source: Source, kept: Kept) -> None:
         self._flush()
@@ -191,6 +201,12 @@ class TranscriptWriter:
             blocks = self.previous.blocks() if self.previous else ()
             return any(block.ref.offset + block.ref.length >= self.last_line for block in blocks)
         return True
+
+
+def _taken_back(round_: Round) -> str | None:
+    """The prompt that a source says was taken back, with all that followed from it."""
+    told = (mapping(b.detail).get("before") for b in round_.blocks() if isinstance(b, Event) and b.kind == "rewind")
+    return next((record for record in reversed(list(told)) if isinstance(record, str)), None)
 
 
 def _holds(block: Any, record_id: str) -> bool:

@@ -7,6 +7,7 @@ rounds. It never writes to the store and never changes the agent's files.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from muniment import files
+from muniment.errors import Unsupported
+from muniment.model import Event as Happening
 from muniment.model import Facts, Loss, Round
 from muniment.model.events import Event, Written
 
@@ -65,7 +68,9 @@ class SourceFile(Struct, frozen=True):
     id: str | None = None
     """Of a sidechain: its own id."""
     text: bytes | None = None
-    """Of a history: the lines that belong to the session. Other files are read from disk."""
+    """Its bytes, where they cannot be read from disk: lines of a history, or what a database held."""
+    start: int | None = None
+    """Of a file that several sessions share: where the bytes of this one begin."""
 
 
 class Found(Struct, frozen=True):
@@ -92,6 +97,36 @@ class Claim(Struct, frozen=True, gc=False):
     """Names the record, so that the same one is found again."""
     field: str
     value: Any = None
+
+
+class Hints(Struct, frozen=True):
+    """What an event tells of the surroundings of a session."""
+
+    instructions: tuple[tuple[str, str], ...] = ()
+    """Files with instructions that were given to the model: path and text."""
+    window: int | None = None
+    """How many tokens fit into the context of the model."""
+    commit: str | None = None
+    """The commit that was checked out."""
+
+
+class InstructionFiles(Struct, frozen=True):
+    """In which files an agent looks for standing instructions."""
+
+    names: tuple[str, ...] = ()
+    """Paths below every folder from the project's root down to the working folder."""
+    folders: tuple[str, ...] = ()
+    """Folders beside them in which every markdown file counts."""
+    in_home: tuple[str, ...] = ()
+    """Paths below the agent's own home."""
+    only_first: bool = False
+    """Of the names, only the first that a folder has counts."""
+    above_root: bool = False
+    """Whether folders above the root of the repository count too."""
+    when_touched: bool = False
+    """Whether a folder below the working folder counts once one of its files is touched."""
+    imports: bool = False
+    """Whether `@path` in a file stands for another file."""
 
 
 class Move(Struct, frozen=True):
@@ -164,6 +199,12 @@ class Source:
     """How a recorder writes this format; None for formats that are only read or written whole."""
     resume_command: str = ""
     """How a person resumes a session, with `{id}` in place of its id."""
+    import_command: str = ""
+    """What is typed before, with `{path}` in place of the written file; most agents find it by themselves."""
+    session_variable: str = ""
+    """The variable by which the agent tells the programs that it runs which session it is."""
+    instruction_files: InstructionFiles = InstructionFiles()
+    """Where the agent looks for standing instructions; none if nothing is known of it."""
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         """The folders in which this agent keeps its data on this machine."""
@@ -181,13 +222,28 @@ class Source:
         """The sessions that these files make up, each with all side files that lie beside them."""
         raise NotImplementedError
 
+    def content(self, file: SourceFile, start: int = 0, end: int | None = None) -> Iterable[bytes]:
+        """The bytes of a found file from `start` to `end`: what lies at its path, unless the source makes them.
+
+        One that takes them from a database or puts them together from many files marks such a file's path, which
+        then ends with `#` and the session's id."""
+        return bytes_of(file, start, end)
+
+    def given_back(self, name: str) -> bool:
+        """Whether a restore writes a file with this name; not one that was put together from others of the session."""
+        return True
+
     def packed(self, name: str) -> bool:
-        """Whether a file with this name is compressed, so that its records are not its bytes."""
+        """Whether a file with this name is compressed or one document, so that its records are not its bytes."""
         return False
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        """The records' bytes of a file: the pieces themselves, unless the agent compresses its files."""
+        """The records' bytes of a file: the pieces themselves, unless the file is `packed`."""
         return pieces
+
+    def objects(self, lines: Iterable[Record]) -> Iterator[Record]:
+        """What `claims` is asked about: the lines, unless a file can be one document that is spread over lines."""
+        return iter(lines)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         """The rounds of these records; `facts` are those before the first of them.
@@ -203,9 +259,19 @@ class Source:
         Sources that cannot be written leave this as it is."""
         raise NotImplementedError
 
+    def resuming(self, id_: str, path: str) -> str:
+        """What a person types to resume a session that was written to a path; empty for a format without an agent."""
+        commands = (self.import_command, self.resume_command)
+        return " && ".join(command.format(id=id_, path=shlex.quote(path)) for command in commands if command)
+
     def place(self, facts: Facts, move: Move) -> str:
         """Where a written session belongs below the agent's home, so that the agent finds it."""
         raise NotImplementedError
+
+    def identity(self, facts: Facts, move: Move) -> str:
+        """The id under which the agent knows a written session: its own if the session is one of this agent's."""
+        own = facts.native_id if facts.source == self.name else None
+        return move.session_id or own or facts.session_id
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         """Everything a line says. Fields named in `CONVERSATION` are what must never be lost.
@@ -215,7 +281,7 @@ class Source:
 
     def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
         """An original file for another place or identity: its new name and its bytes with what must change."""
-        raise NotImplementedError
+        raise Unsupported(f"files of {self.title} cannot be moved", "restore them where they were, or with --to")
 
     def live(self, home: Path, native_id: str) -> int | None:
         """The process that has the session open now, if the agent tells."""
@@ -227,6 +293,10 @@ class Source:
         Each has the histories' lines about it, the one to be read in place of a transcript first, and nothing that
         `gather` finds."""
         return iter(())
+
+    def hints(self, event: Happening) -> Hints:
+        """What an event, as this source reads it, tells of the session's surroundings."""
+        return Hints()
 
     @property
     def writable(self) -> bool:
@@ -257,6 +327,15 @@ def source_file(path: Path, root: Path, role: FileRole, id_: str | None = None) 
         return None
     name = path.relative_to(root).as_posix()
     return SourceFile(str(path), name, role, status.st_size, status.st_mtime_ns, status.st_ino, id_)
+
+
+def bytes_of(file: SourceFile, start: int = 0, end: int | None = None) -> Iterable[bytes]:
+    """The bytes of a found file, or of a session's part of it, from `start` to `end`."""
+    end = file.size if end is None else end
+    if file.text is not None:
+        return (file.text[start:end],)
+    first = file.start or 0
+    return files.chunks(Path(file.path), first + start, first + end)
 
 
 def head_of(path: Path) -> bytes:

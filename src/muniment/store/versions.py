@@ -55,9 +55,14 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
         return Choice()
     if relation == "contained" and not packed:
         return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if own else "")
-    if own or (relation == "extends" and packed):
+    if own or (relation == "extends" and packed) or _is_followed(found, kept):
         return Choice(set_aside=True, note="the source was rewritten; both versions are kept")
     return _other_version(shelf, main, source)
+
+
+def _is_followed(found: Found, kept: Kept) -> bool:
+    """The file that was the transcript is there and is none any more: the agent goes on in another."""
+    return any(file.path == kept.path and file.role == "side" for file in found.files)
 
 
 def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from muniment.model import Facts, Loss, Round
-from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
-from muniment.sources.claude import claims, find, history, place, read, write
+from muniment.model import Event, Facts, Loss, Round
+from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
+from muniment.sources.claude import claims, events, find, history, place, read, write
 
 
 class ClaudeCode(Source):
@@ -18,6 +18,15 @@ class ClaudeCode(Source):
     family = "claude"
     retention_days = 30
     resume_command = "claude --resume {id}"
+    session_variable = "CLAUDE_CODE_SESSION_ID"
+    instruction_files = InstructionFiles(
+        names=("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
+        folders=(".claude/rules",),
+        in_home=("CLAUDE.md",),
+        above_root=True,
+        when_touched=True,
+        imports=True,
+    )
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)
@@ -54,6 +63,9 @@ class ClaudeCode(Source):
 
     def remembered(self, home: Path) -> Iterator[Found]:
         return history.remembered(home)
+
+    def hints(self, event: Event) -> Hints:
+        return Hints(instructions=events.instructions(event))
 
 
 SOURCE = ClaudeCode()

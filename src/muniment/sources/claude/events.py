@@ -61,6 +61,17 @@ def metadata(line: Line, ref: Ref) -> Event:
     return quiet(line.type, ref)
 
 
+def instructions(event: Event) -> tuple[tuple[str, str], ...]:
+    """A file of instructions that was put into the context, with its text as the model got it."""
+    if event.kind != "attachment nested_memory":
+        return ()
+    detail = mapping(event.detail)
+    content = detail.get("content")
+    text = mapping(cast("Any", content)).get("content") if isinstance(content, dict) else content
+    path = detail.get("path")
+    return ((path, text),) if isinstance(path, str) and isinstance(text, str) else ()
+
+
 def _error_text(error: Any) -> str:
     """The shortest true account of an API error."""
     if isinstance(error, dict):

@@ -14,6 +14,7 @@ import msgspec
 from muniment.model import Facts, Message, Ref, Usage, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Move
+from muniment.sources.claude.place import identity
 
 NO_TIME = "1970-01-01T00:00:00.000Z"
 VERSION = "2.1.200"
@@ -56,7 +57,7 @@ class Lines:
 
     def __init__(self, facts: Facts, move: Move) -> None:
         self.facts, self.move = facts, move
-        self.session_id = move.session_id or facts.native_id or facts.session_id
+        self.session_id = identity(facts, move)
         self.cwd = self._folder(facts.first_cwd or facts.cwd or "/")
         self.branch = ""
         self.version = VERSION

@@ -46,10 +46,16 @@ def _hash36(text: str) -> str:
 def place(facts: Facts, move: Move) -> str:
     """Where a written session belongs below the home."""
     cwd = move.cwd or facts.first_cwd or facts.cwd or "/"
-    session_id = move.session_id or facts.native_id or facts.session_id
+    session_id = identity(facts, move)
     if facts.sidechain:
         return f"projects/{slug(cwd)}/{session_id}/subagents/agent-{facts.sidechain}.jsonl"
     return f"projects/{slug(cwd)}/{session_id}.jsonl"
+
+
+def identity(facts: Facts, move: Move) -> str:
+    """The id that the records tell; the ids of other agents are none to this one."""
+    own = facts.native_id if facts.source == "claude-code" else None
+    return move.session_id or own or facts.session_id
 
 
 def moved_name(name: str, facts: Facts, move: Move) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from muniment.model import Facts, Loss, Round
-from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
-from muniment.sources.codex import claims, find, history, place, read, write, zst
+from muniment.model import Event, Facts, Loss, Round
+from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
+from muniment.sources.codex import claims, events, find, history, place, read, write, zst
 
 
 class Codex(Source):
@@ -17,6 +17,10 @@ class Codex(Source):
     title = "Codex"
     family = "codex"
     resume_command = "codex resume {id}"
+    session_variable = "CODEX_THREAD_ID"
+    instruction_files = InstructionFiles(
+        names=("AGENTS.override.md", "AGENTS.md"), in_home=("AGENTS.override.md", "AGENTS.md"), only_first=True
+    )
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)
@@ -55,6 +59,9 @@ class Codex(Source):
 
     def remembered(self, home: Path) -> Iterator[Found]:
         return history.remembered(self.name, home)
+
+    def hints(self, event: Event) -> Hints:
+        return events.hints(event)
 
 
 SOURCE = Codex()

@@ -5,9 +5,11 @@ Most of them repeat an item or serve the program; they are quiet. A few tell a r
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from muniment.model import Compaction, Event, Ref, codec
+from muniment.sources.base import Hints
 from muniment.sources.builder import quiet
 from muniment.sources.codex.records import Line, mapping, text
 
@@ -43,6 +45,8 @@ TOLD = {
 """Events that a reader should see, and the field that holds the words."""
 
 _SHORT = 200
+_INSTRUCTED = re.compile(r"\A\s*(?:# (\S+\.md) instructions for ([^\n]+)\n)?\s*(?:<(\w+)>\n?(.*?)\n?</\3>)?", re.DOTALL)
+"""The head of injected instructions, with the folder they are for, and the tag around them."""
 
 
 def event(line: Line, ref: Ref) -> Event:
@@ -116,3 +120,23 @@ def compaction(line: Line, ref: Ref) -> Compaction:
         return Compaction(detail={"item": payload}, ref=ref)
     message = text(payload, "message") or ""
     return Compaction(message, {n: v for n, v in payload.items() if n != "message"} or None, ref)
+
+
+def hints(event: Event) -> Hints:
+    """Window, commit and project instructions, where an event tells them."""
+    detail = codec.mapping(event.detail)
+    if event.kind == "task started" and isinstance(window := detail.get("model_context_window"), int):
+        return Hints(window=window)
+    if event.kind == "session meta":
+        return Hints(commit=text(mapping(detail, "git"), "commit_hash"))
+    if event.kind == "project instructions" and isinstance(event.detail, str):
+        return Hints(instructions=(_instructions(event.detail),))
+    return Hints()
+
+
+def _instructions(words: str) -> tuple[str, str]:
+    """The files of all levels came joined in one text, so the name is that of the folder they are for."""
+    found = _INSTRUCTED.match(words)
+    name, folder, _, inner = found.groups() if found else (None,) * 4
+    path = f"{folder.strip()}/{name}" if name and folder else "AGENTS.md"
+    return path, words if inner is None else inner

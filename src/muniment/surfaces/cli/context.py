@@ -67,7 +67,8 @@ def command(store: str | None, form: str, json: bool, **given: Any) -> None:
     talk(f"{many(len(made.rounds), 'round')} as they were, {made.tokens:,} of {request.budget:,} tokens")
     for loss in made.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
-    talk(f"resume with: {made.resume}")
+    if made.resume:
+        talk(f"resume with: {made.resume}")
 
 
 def _request(given: dict[str, Any]) -> Request:

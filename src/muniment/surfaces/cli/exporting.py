@@ -54,7 +54,7 @@ def run(store: str | None, source: str, **given: Any) -> None:
         document_only=given["from_document"],
         force=given["force"],
     )
-    _report(Archive(store).export(given["session"], request), given["json"])
+    report(Archive(store).export(given["session"], request), given["json"])
 
 
 def parse_rounds(text: str | None) -> tuple[int | None, int | None]:
@@ -69,7 +69,7 @@ def parse_rounds(text: str | None) -> tuple[int | None, int | None]:
     return (int(first) if first else None), (int(last) if last else None)
 
 
-def _report(exported: Exported, json: bool) -> None:
+def report(exported: Exported, json: bool) -> None:
     if json:
         as_json(exported)
         return
@@ -77,4 +77,5 @@ def _report(exported: Exported, json: bool) -> None:
         out(path)
     for loss in exported.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
-    talk(f"resume with: {exported.resume}")
+    if exported.resume:
+        talk(f"resume with: {exported.resume}")

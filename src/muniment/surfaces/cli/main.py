@@ -34,6 +34,7 @@ COMMANDS = {
     "restore": "Give the original files back, byte for byte.",
     "export": "Write a session in an agent's own format.",
     "export-claude": "Write a session as a file that Claude Code resumes.",
+    "continue": "Go on with a session in another agent.",
     "html": "Write a session as one page, or all of them as a site.",
     "bundle": "Pack sessions into one file for another machine or a teammate.",
     "unbundle": "Take the sessions of a bundle into the archive.",

@@ -1,0 +1,58 @@
+"""ATIF, the format in which harnesses hand on what agents did: one JSON document per trajectory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Loss, Round
+from muniment.sources import documents
+from muniment.sources.atif import claims, find, read, write
+from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
+
+_NOT_PLAIN = re.compile(r"[^\w.-]")
+"""Ids are free text here; names of files are not."""
+
+
+class Atif(Source):
+    """Trajectories in the Agent Trajectory Interchange Format, versions 1.0 to 1.7."""
+
+    name = find.NAME
+    title = "ATIF"
+    family = "atif"
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def packed(self, name: str) -> bool:
+        return True
+
+    def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        return documents.lines(pieces, find.STEPS)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
+
+    def write(
+        self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]
+    ) -> Iterator[bytes]:
+        return write.write(rounds, facts, move, media, losses)
+
+    def place(self, facts: Facts, move: Move) -> str:
+        return f"{find.FOLDER}/{_NOT_PLAIN.sub('-', self.identity(facts, move))}.json"
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
+
+SOURCE = Atif()

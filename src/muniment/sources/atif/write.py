@@ -1,0 +1,172 @@
+"""Rounds of any source as a trajectory, one step per message and observations with the calls they belong to.
+
+Trajectories get their own steps back. Those of other agents are told in version 1.7; nothing resumes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from muniment.model import Block, Compaction, Event, Facts, Loss, Media, Message, Round, Thinking, Tool, Unknown, codec
+from muniment.model.blocks import is_quiet
+from muniment.model.codec import mapping
+from muniment.sources.atif import compose
+from muniment.sources.atif.find import NAME
+from muniment.sources.atif.rounds import HEAD, SUBAGENT, SYSTEM, TAIL
+from muniment.sources.base import MediaBytes, Move
+from muniment.sources.recorded.retell import Losses
+
+VERSION = "ATIF-v1.7"
+
+_REWRITTEN = frozenset({HEAD, TAIL, SUBAGENT, SYSTEM, "title", "link", "empty message", "observation"})
+_NO_PLACE = "this format has no place for it"
+
+
+def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
+    """The lines of the document."""
+    writer = Writer(facts, move)
+    begun = False
+    for round_ in rounds:
+        if not begun:
+            yield writer.head(round_)
+            begun = True
+        yield from writer.round(round_)
+    if not begun:
+        yield writer.head(Round(1))
+    yield writer.tail()
+    losses.extend(writer.losses.found.values())
+
+
+class Writer:
+    """What has been written so far, as far as the next step needs it."""
+
+    def __init__(self, facts: Facts, move: Move) -> None:
+        self.facts, self.move = facts, move
+        self.session = move.session_id or facts.session_id
+        self.own = facts.source == NAME and not facts.prompts_only
+        self.losses = Losses()
+        self.count = 0
+        self.last: dict[str, Any] = {}
+        self.subagents: list[Any] = []
+
+    # -- around the steps
+
+    def head(self, first: Round) -> bytes:
+        """What is said of the session as a whole, up to the list of its steps."""
+        heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == HEAD)
+        fields = mapping(next(heads, None)) if self.own else self._told()
+        if self.own and self.move.session_id:
+            fields = {name: value for name, value in fields.items() if name != "trajectory_id"}
+            fields |= {"session_id": self.move.session_id}
+        if self.own and self.move.cwd:
+            fields = fields | {"extra": mapping(fields.get("extra")) | {"cwd": self.move.cwd}}
+        return codec.encode(fields)[:-1] + (b',"steps":[\n' if fields else b'"steps":[\n')
+
+    def _told(self) -> dict[str, Any]:
+        facts = self.facts
+        agent = {"name": facts.source, "version": facts.client or "unknown"}
+        agent |= {"model_name": facts.model} if facts.model else {}
+        extra = {"cwd": self.move.cwd or facts.first_cwd or facts.cwd, "branch": facts.branch, "title": facts.title}
+        extra |= {"title_by": facts.title_by} if facts.title else {}
+        kept = {name: value for name, value in extra.items() if value}
+        session = {"schema_version": VERSION, "session_id": self.session, "agent": agent}
+        return session | ({"extra": kept} if kept else {})
+
+    def tail(self) -> bytes:
+        """What is said behind the steps, and the end."""
+        if not self.own:
+            self.last = {"final_metrics": {"total_steps": self.count}}
+        if self.subagents:
+            self.last = {"subagent_trajectories": self.subagents} | self.last
+        return b"]}\n" if not self.last else b"]," + codec.encode(self.last)[1:] + b"\n"
+
+    # -- steps
+
+    def round(self, round_: Round) -> Iterator[bytes]:
+        """The steps of one round."""
+        self.losses.where = f"round {round_.number}"
+        for message in round_.messages:
+            for block in message.blocks:
+                self._remember(block)
+            if not message.sidechain:
+                yield from self._message(message)
+            elif not self.own:
+                self.losses.add("message of a subagent", "it is no step of this trajectory")
+
+    def _message(self, message: Message) -> Iterator[bytes]:
+        """A message as one step, with what the environment did before and behind it."""
+        spoken: list[Block] = []
+        after: list[dict[str, Any]] = []
+        for block in message.blocks:
+            step = self._system(block)
+            if step and self.own and any(map(_is_spoken, spoken)):
+                after.append(step)
+            elif step:
+                yield from self._flush(message, spoken)
+                spoken = []
+                yield self._line(step)
+            else:
+                if not self.own and isinstance(block, Thinking) and any(map(_is_spoken, spoken)):
+                    yield from self._flush(message, spoken)
+                    spoken = []
+                spoken.append(block)
+        yield from self._flush(message, spoken)
+        yield from map(self._line, after)
+
+    def _remember(self, block: Block) -> None:
+        """What is told behind the steps."""
+        if self.own and isinstance(block, Event) and block.kind == TAIL:
+            self.last = mapping(block.detail)
+        elif self.own and isinstance(block, Event) and block.kind == SUBAGENT:
+            self.subagents.append(block.detail)
+
+    def _system(self, block: Block) -> dict[str, Any] | None:
+        """A step of the environment, if a block is one."""
+        if self.own and isinstance(block, Event) and block.kind == SYSTEM:
+            return {"message": block.text} | mapping(block.detail)
+        if not isinstance(block, Compaction):
+            return None
+        extra = {"context_management": {"type": "compaction"}}
+        told: dict[str, Any] = {"source": "system", "message": block.text, "extra": extra}
+        return told | (mapping(block.detail) if self.own else {})
+
+    def _flush(self, message: Message, spoken: list[Block]) -> Iterator[bytes]:
+        for block in spoken:
+            self._left_out(block)
+        if not any(map(_is_spoken, spoken)):
+            return
+        step = compose.step(message, spoken)
+        if self.own:
+            step |= mapping(message.raw)
+        elif message.queued:
+            step["extra"] = {"muniment": {"queued": True}}
+        own = next((block.ref.id for block in spoken if block.ref.id), None) if self.own else None
+        yield self._line(step | ({"step_id": int(own)} if own and own.isdecimal() else {}))
+
+    def _line(self, step: dict[str, Any]) -> bytes:
+        self.count += 1
+        numbered = {"step_id": self.count} | step
+        return (b"," if self.count > 1 else b"") + codec.encode(numbered) + b"\n"
+
+    def _left_out(self, block: Block) -> None:
+        """Account for what a step does not hold."""
+        if isinstance(block, Thinking):
+            if not block.text:
+                self.losses.add("sealed thinking", "it can be read only by its own provider")
+            elif block.signature:
+                self.losses.add("signature of the provider", _NO_PLACE)
+        elif isinstance(block, Media) or (isinstance(block, Unknown) and not self.own):
+            self.losses.add("image" if isinstance(block, Media) else f"unknown: {block.kind}", _NO_PLACE)
+        elif isinstance(block, Event) and block.kind not in _REWRITTEN:
+            quiet = is_quiet(block)
+            self.losses.add("quiet events" if quiet else f"event: {block.kind}", _NO_PLACE)
+        elif isinstance(block, Tool) and any(isinstance(part, Media) for part in block.output or ()):
+            self.losses.add("image in what a tool gave back", _NO_PLACE)
+
+
+def _is_spoken(block: Block) -> bool:
+    """Whether a block makes a step; a thought alone does only if its words are known."""
+    if isinstance(block, Thinking):
+        return bool(block.text)
+    return block.kind in ("empty message", "observation") if isinstance(block, Event) else not isinstance(block, Media)

@@ -1,0 +1,171 @@
+"""Lines that hold one message each, to rounds: what formats share that record little beside the conversation.
+
+A format tells what a line says (`Said`); here it is put where it belongs. Every line is understood by itself, so
+reading may begin at any round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, cast
+
+from msgspec import Struct
+
+from muniment.model import Block, Facts, Media, Ref, Round, Text, Tool, Unknown, codec
+from muniment.model.rounds import Role
+from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
+from muniment.sources.builder import Draft, RoundBuilder, quiet
+
+_UNREAD = b"# "
+
+
+class Image(Struct, frozen=True):
+    """An image or document given as base64."""
+
+    media_type: str
+    data: str
+
+
+class Result(Struct, frozen=True):
+    """What a tool gave back."""
+
+    id: str
+    output: tuple[Text | Unknown | Image, ...]
+    is_error: bool | None = None
+
+
+Part = Block | Image | Result
+
+
+class Said(Struct, frozen=True):
+    """What one line says."""
+
+    parts: tuple[Part, ...]
+    role: Role | None = None
+    """None for what is no message of its own: it stands where the conversation stands."""
+    ref: Ref = Ref()
+    opens: bool = False
+    """A human prompt: a round begins."""
+    joins: bool = False
+    """Goes on with the message before it, if that has the same speaker."""
+    fields: dict[str, Any] = {}  # msgspec copies mutable defaults
+    """Of the message: id, model, usage."""
+    raw: Any = None
+
+
+Tell = Callable[[dict[str, Any], Ref], Said]
+"""What a line says, given its JSON object and its place; never raises on content."""
+
+
+def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
+    """The rounds of these lines, the last one still open."""
+    round_ = RoundBuilder(facts.rounds + 1, 0)
+    begun = False
+    for record in lines:
+        if (record.torn and not is_whole(record, codec.loads)) or _is_blank(record):
+            continue
+        said = _said(record, tell)
+        if round_.prompted and said.opens:
+            yield round_.close()
+            round_, begun = RoundBuilder(round_.number + 1, record.offset), False
+        if not begun:
+            round_.offset, begun = record.offset, True
+        _take(round_, said)
+    yield round_.close()
+
+
+def _is_blank(record: Record) -> bool:
+    return not record.raw.strip() and record.length <= MAX_LINE_BYTES
+
+
+def _said(record: Record, tell: Tell) -> Said:
+    ref = Ref(record.offset, record.length)
+    if record.length > MAX_LINE_BYTES:
+        return _damaged(f"a line of {record.length} bytes is kept and not read", ref)
+    if record.raw.startswith(_UNREAD):
+        return _damaged(record.raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
+    try:
+        value = codec.loads(record.raw)
+    except ValueError as error:
+        return _damaged(f"not JSON: {error}", ref)
+    if not isinstance(value, dict):
+        return _damaged("not a JSON object", ref)
+    return tell(cast("dict[str, Any]", value), ref)
+
+
+def _damaged(what: str, ref: Ref) -> Said:
+    return Said((Unknown(kind="damaged", damage=what, ref=ref),), ref=ref)
+
+
+def _take(round_: RoundBuilder, said: Said) -> None:
+    if said.opens:
+        round_.prompted, round_.parent = True, said.ref.parent
+    own = [part for part in said.parts if not isinstance(part, Result)]
+    draft: Draft | None = None
+    if said.joins and round_.drafts and round_.drafts[-1].role == said.role:
+        draft = round_.drafts[-1]
+    elif said.role and (own or not said.parts):
+        draft = round_.message(said.role, at=said.ref.at, **said.fields)
+        draft.raw = said.raw
+    for part in said.parts or (quiet("empty message", said.ref),):
+        _put(round_, draft, part, said.ref)
+
+
+def _put(round_: RoundBuilder, draft: Draft | None, part: Part, ref: Ref) -> None:
+    if isinstance(part, Result):
+        output = tuple(_given_back(round_, piece) for piece in part.output)
+        round_.result(part.id, output=output, is_error=part.is_error, result=ref)
+        return
+    block = round_.add_media(part.data, part.media_type, ref) if isinstance(part, Image) else part
+    if draft is None:
+        round_.add(block)
+    elif isinstance(block, Tool):
+        round_.call(draft, block)
+    else:
+        draft.blocks.append(block)
+
+
+def _given_back(round_: RoundBuilder, piece: Text | Unknown | Image) -> Text | Unknown | Media:
+    return round_.add_media(piece.data, piece.media_type, Ref()) if isinstance(piece, Image) else piece
+
+
+def at_once(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
+    """The lines made of a file as a whole. One that is larger than any line may be is one line, kept and not read."""
+    content: list[bytes] = []
+    rest = iter(pieces)
+    for piece in rest:
+        content.append(piece)
+        if sum(map(len, content)) > MAX_LINE_BYTES:
+            yield from (flat(part) for part in chain(content, rest))
+            return
+    yield from make(b"".join(content))
+
+
+def unread(what: str) -> bytes:
+    """A line that is no JSON and tells why something is kept and not read."""
+    return _UNREAD + " ".join(what.split()).encode("utf-8", "replace") + b"\n"
+
+
+def flat(raw: bytes) -> bytes:
+    """On one line: newlines are never part of a value in JSON."""
+    return raw.replace(b"\n", b" ")
+
+
+# -- fields of foreign files, which may hold anything
+
+
+def text(fields: dict[str, Any], *names: str) -> str | None:
+    """The first of these fields that is a string with something in it."""
+    return next((value for name in names if isinstance(value := fields.get(name), str) and value), None)
+
+
+def entries(fields: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects of a field that is a list."""
+    value = fields.get(name)
+    return [codec.mapping(entry) for entry in cast("list[Any]", value)] if isinstance(value, list) else []
+
+
+def without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The fields that are left, those that say nothing left out too."""
+    return {name: value for name, value in fields.items() if name not in names and value not in (None, "", [], {})}

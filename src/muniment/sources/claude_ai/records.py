@@ -1,0 +1,39 @@
+"""A conversation of an export as lines: what is known of it, then its messages as they stand there.
+
+When a conversation was last changed is left out. It stays in the evidence; as a line it would make every later export
+of a conversation look like another one instead of its continuation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from muniment.sources import documents
+from muniment.sources.chats import flat
+
+_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
+_MESSAGES = re.compile(rb'"chat_messages"\s*:\s*\[')
+_ABOUT = re.compile(rb'"(?:uuid|created_at|name)"\s*:')
+MESSAGES, CHANGED, ABOUT = "chat_messages", "updated_at", "conversation"
+
+
+def matches(head: bytes) -> bool:
+    """The list of messages has a name that nobody else uses."""
+    return bool(_BEGINS.match(head)) and bool(_MESSAGES.search(head)) and bool(_ABOUT.search(head))
+
+
+def lines(conversation: bytes) -> Iterator[bytes]:
+    """One conversation; of one that is cut off, what can still be read."""
+    try:
+        known = msgspec.json.decode(conversation, type=dict[str, msgspec.Raw])
+        messages = msgspec.json.decode(known.pop(MESSAGES, b"[]"), type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        yield from documents.lines([conversation], MESSAGES)
+        return
+    known.pop(CHANGED, None)
+    yield flat(msgspec.json.encode({ABOUT: known})) + b"\n"
+    for message in messages:
+        yield flat(bytes(message)) + b"\n"

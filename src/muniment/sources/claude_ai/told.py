@@ -1,0 +1,105 @@
+"""What a line of a conversation says.
+
+Blocks say more than the flat text beside them, so that is used only where there are none. Tools often have no ids:
+results then belong to the calls of the same message, in order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muniment.model import Event, Ref, Text, Thinking, Tool, Unknown, codec
+from muniment.sources.builder import quiet
+from muniment.sources.chats import Part, Result, Said, entries, text, without
+from muniment.sources.claude_ai.records import ABOUT
+
+_SAID = ("uuid", "text", "content", "sender", "created_at", "parent_message_uuid", "attachments", "files")
+
+
+def tell(line: dict[str, Any], ref: Ref) -> Said:
+    """A message, or what is known of the conversation."""
+    sender = text(line, "sender")
+    if sender not in ("human", "assistant"):
+        return _about(line, ref)
+    ref = Ref(ref.offset, ref.length, text(line, "uuid"), text(line, "parent_message_uuid"), text(line, "created_at"))
+    parts = (*_Blocks(ref).parts(line), *_attached(line, ref))
+    human = sender == "human"
+    raw = without(line, *_SAID) or None
+    return Said(parts, "user" if human else "assistant", ref, opens=human, raw=raw)
+
+
+def _about(line: dict[str, Any], ref: Ref) -> Said:
+    known = codec.mapping(line.get(ABOUT))
+    if not known:
+        return Said((Unknown(kind="record", value=line, ref=ref),), ref=ref)
+    parts = [quiet(ABOUT, Ref(ref.offset, ref.length, at=text(known, "created_at")), known)]
+    if title := text(known, "name"):
+        parts.append(quiet("title", ref, {"title": title, "by": "ai"}))
+    return Said(tuple(parts), ref=ref)
+
+
+def _attached(line: dict[str, Any], ref: Ref) -> list[Part]:
+    """Texts that were attached are there; of other files only the names are."""
+    given: list[Part] = []
+    for entry in entries(line, "attachments"):
+        words = text(entry, "extracted_content") or ""
+        given.append(Event("attachment", words, without(entry, "extracted_content"), ref))
+    return given + [quiet("file", ref, entry) for entry in entries(line, "files")]
+
+
+class _Blocks:
+    """The blocks of one message."""
+
+    def __init__(self, ref: Ref) -> None:
+        self.ref = ref
+        self.asked: list[str] = []
+        self.calls = self.results = 0
+
+    def parts(self, line: dict[str, Any]) -> list[Part]:
+        blocks = entries(line, "content")
+        if not blocks:
+            words = text(line, "text")
+            return [Text(words, self.ref)] if words else []
+        return [self._part(block) for block in blocks]
+
+    def _part(self, block: dict[str, Any]) -> Part:
+        kind = text(block, "type") or "block"
+        if kind == "text" and isinstance(block.get("text"), str):
+            return Text(block["text"], self.ref)
+        if kind == "thinking" and isinstance(block.get("thinking"), str):
+            return Thinking(block["thinking"], text(block, "signature"), ref=self.ref)
+        if kind == "tool_use":
+            return Tool(self._call_id(block), text(block, "name"), block.get("input"), ref=self.ref)
+        if kind == "tool_result":
+            failed = block.get("is_error")
+            return Result(self._result_id(block), _output(block), failed if isinstance(failed, bool) else None)
+        if kind in ("token_budget", "flag"):
+            return quiet(kind.replace("_", " "), self.ref, block)
+        return Unknown(kind=kind, value=block, ref=self.ref)
+
+    def _call_id(self, block: dict[str, Any]) -> str:
+        self.calls += 1
+        own = text(block, "id") or f"{self.ref.id or self.ref.offset}-{self.calls}"
+        self.asked.append(own)
+        return own
+
+    def _result_id(self, block: dict[str, Any]) -> str:
+        """The call that it names, else the one that is due."""
+        self.results += 1
+        due = self.asked[self.results - 1] if self.results <= len(self.asked) else f"{self.ref.id}-result"
+        return text(block, "tool_use_id") or due
+
+
+def _output(block: dict[str, Any]) -> tuple[Text | Unknown, ...]:
+    content = block.get("content")
+    if isinstance(content, str):
+        return (Text(content),)
+    if not isinstance(content, list):
+        return () if content is None else (Unknown(kind="content", value=content),)
+    given: list[Text | Unknown] = []
+    for entry in entries(block, "content"):
+        if entry.get("type") == "text" and isinstance(entry.get("text"), str):
+            given.append(Text(entry["text"]))
+        else:
+            given.append(Unknown(kind=text(entry, "type") or "content", value=entry))
+    return tuple(given)

@@ -1,0 +1,43 @@
+"""GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl` and what lies beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Round
+from muniment.sources.base import Claim, Found, Move, Record, Source
+from muniment.sources.copilot import claims, find, place, read
+
+
+class Copilot(Source):
+    """Sessions of GitHub's Copilot CLI."""
+
+    name = find.NAME
+    title = "Copilot CLI"
+    family = "copilot"
+    resume_command = "copilot --resume={id}"
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        return place.moved(name, pieces, facts, move)
+
+
+SOURCE = Copilot()

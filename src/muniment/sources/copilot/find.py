@@ -1,0 +1,96 @@
+"""Where Copilot keeps a session, and which files make it up.
+
+<home>/session-state/<id>/events.jsonl                               the transcript
+<home>/session-state/<id>/workspace.yaml plan.md checkpoints/ files/  what lies beside it
+<home>/session-state/<id>.jsonl                                      the transcript, in older versions
+
+Subagents speak in the same file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+
+NAME = "copilot"
+FOLDER = "session-state"
+TRANSCRIPT = "events.jsonl"
+
+_LOOKED_AT = 20
+_KINDS = re.compile(r"(session|user|assistant|tool|hook|permission|subagent|system|skill)\.[a-z_]+|abort")
+_FIELDS = frozenset({"type", "data", "id", "timestamp", "parentId"})
+_CUT = re.compile(rb'\s*\{\s*"type"\s*:\s*"session\.start"\s*,\s*"data"\s*:\s*\{\s*"sessionId"\s*:')
+_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`$COPILOT_HOME` else `~/.copilot`."""
+    if given := env.get("COPILOT_HOME"):
+        return [Path(given).expanduser()]
+    return [Path(env.get("HOME") or Path.home()) / ".copilot"]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Transcripts below a home."""
+    for entry in files.walk(home / FOLDER):
+        path = Path(entry.path)
+        flat = path.suffix == ".jsonl" and path.parent.name == FOLDER
+        if flat or (path.name == TRANSCRIPT and path.parent.parent.name == FOLDER):
+            yield path
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Copilot's own kinds of events in their envelope."""
+    return any(_is_event(line) for line in head.split(b"\n")[:_LOOKED_AT])
+
+
+def _is_event(line: bytes) -> bool:
+    """A whole line by its fields; one cut off by the end of the head by its first ones."""
+    if b'"data"' not in line:
+        return False
+    try:
+        event = codec.mapping(codec.loads(line))
+    except ValueError:
+        return bool(_CUT.match(line))
+    kind = event.get("type")
+    return event.keys() >= _FIELDS and isinstance(kind, str) and bool(_KINDS.fullmatch(kind))
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One `Found` per transcript, with everything in its folder."""
+    for path in paths:
+        base = _home_of(path)
+        top = base or root
+        if main := source_file(path, top, "main"):
+            beside = _beside(path, top) if base and path.name == TRANSCRIPT else ()
+            yield found_session(NAME, _native_id(path, base is not None), top, base in known_homes, (main, *beside))
+
+
+def _home_of(path: Path) -> Path | None:
+    """The home that a transcript lies in, told by the folders above it."""
+    above = path.parent.parent if path.name == TRANSCRIPT else path.parent
+    return above.parent if above.name == FOLDER else None
+
+
+def _beside(path: Path, top: Path) -> Iterator[SourceFile]:
+    """What the client keeps with a session: notes, checkpoints, files; locks say nothing of it."""
+    for entry in files.walk(path.parent):
+        other = Path(entry.path)
+        if other != path and other.suffix != ".lock" and (side := source_file(other, top, "side")):
+            yield side
+
+
+def _native_id(path: Path, at_home: bool) -> str:
+    """The id that the first event gives, else that of its folder or name, else one made of its content."""
+    head = head_of(path)
+    if own := _ID.search(head.split(b"\n", 1)[0]):
+        return own[1].decode("utf-8", "replace")
+    if at_home:
+        return path.parent.name if path.name == TRANSCRIPT else path.stem
+    return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()

@@ -1,0 +1,54 @@
+"""Cursor: transcripts of its agent below `~/.cursor/projects`, and chats of its CLI as `~/.cursor/chats/…/store.db`.
+
+    {"role":"user","message":{"content":[{"type":"text","text":"<user_query>\\nfix the login\\n</user_query>"}]}}
+
+Transcripts tell no times, no ids and no results; a `store.db` has the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Round
+from muniment.sources import chats
+from muniment.sources.base import Claim, Found, Record, Source
+from muniment.sources.cursor import claims, database, find, plain, told
+
+
+class Cursor(Source):
+    """Sessions of Cursor's agent."""
+
+    name = find.NAME
+    title = "Cursor"
+    family = "cursor"
+    resume_command = "cursor-agent --resume {id}"
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def packed(self, name: str) -> bool:
+        return not name.endswith(".jsonl")
+
+    def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        if name.endswith(".jsonl"):
+            return pieces
+        return plain.lines(pieces) if name.endswith(".txt") else database.lines(pieces)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return chats.read(records, facts, told.tell)
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
+
+SOURCE = Cursor()

@@ -1,0 +1,223 @@
+"""A `store.db` as lines: what is known of the chat, then its messages in their order.
+
+    {"about":{"agentId":"…","name":"Login","mode":"default","createdAt":1767323045000}}
+    {"id":"<sha256>","message":{"role":"user","content":[…]}}
+
+Messages are blobs named by their hash; their order stands in a tree of protobuf nodes, of which only the hashes are
+understood. A chat that is open has a log beside its database: both are copied, and the copy is put together. SQLite
+opens copies, or a file as one that nobody changes: the original is neither locked nor written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import MAX_LINE_BYTES
+from muniment.sources.chats import unread
+
+MAGIC = b"SQLite format 3\0"
+_TABLES = re.compile(rb'CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?["`\[]?(blobs|meta)\b', re.IGNORECASE)
+_TRIES = 5
+_MAX_LOG_BYTES = 256 << 20
+_HASH_BYTES = 32
+_DEEP = 6
+"""How far nodes are looked into for hashes."""
+
+
+def is_chat(head: bytes) -> bool:
+    """Whether a database has the tables of a chat: its first page holds how they were made."""
+    return {name.lower() for name in _TABLES.findall(head)} == {b"blobs", b"meta"}
+
+
+# -- a consistent copy
+
+
+def image(path: Path) -> bytes | None:
+    """The database together with its log; None if it has none, or one that cannot be used."""
+    log = path.with_name(f"{path.name}-wal")
+    if not 0 < files.changed_at(log)[1] <= _MAX_LOG_BYTES:
+        return None
+    with tempfile.TemporaryDirectory(prefix="muniment-") as folder:
+        copy = Path(folder, path.name)
+        if not _copied(path, log, copy):
+            return None
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(copy)) as known:
+            known.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return copy.read_bytes()
+    return None
+
+
+def _copied(path: Path, log: Path, copy: Path) -> bool:
+    """Both files as they were at one moment: neither changed while they were read."""
+    for _ in range(_TRIES):
+        before = (files.changed_at(path), files.changed_at(log))
+        try:
+            copy.write_bytes(b"".join(files.chunks(path)))
+            copy.with_name(f"{copy.name}-wal").write_bytes(b"".join(files.chunks(log)))
+        except OSError:
+            return False
+        if before == (files.changed_at(path), files.changed_at(log)):
+            return True
+    return False
+
+
+# -- reading it
+
+
+def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The chat of a database. What is wrong with it is a line that cannot be read."""
+    with tempfile.TemporaryDirectory(prefix="muniment-") as folder:
+        copy = Path(folder, "store.db")
+        with copy.open("wb") as out:
+            out.writelines(pieces)
+        try:
+            with contextlib.closing(_opened(copy)) as known:
+                yield from (codec.encode(line) + b"\n" for line in _Chat(known).lines())
+        except (sqlite3.Error, ValueError) as error:
+            yield unread(f"the database cannot be read: {error}")
+
+
+def native_id(path: Path) -> str | None:
+    """The id that a chat has of itself."""
+    try:
+        with contextlib.closing(_opened(path)) as known:
+            own = _Chat(known).about().get("agentId")
+    except (sqlite3.Error, ValueError, OSError):
+        return None
+    return own if isinstance(own, str) and 0 < len(own) <= 128 and own.isprintable() else None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Read as it lies there: SQLite takes no lock and looks for no log."""
+    known = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    known.execute("PRAGMA trusted_schema = OFF")
+    tables = known.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('blobs', 'meta')")
+    if len(tables.fetchall()) != 2:
+        known.close()
+        raise ValueError("it has not the tables of a chat")
+    return known
+
+
+class _Chat:
+    """One chat in its database."""
+
+    def __init__(self, known: sqlite3.Connection) -> None:
+        self.known = known
+
+    def about(self) -> dict[str, Any]:
+        """What is known of the chat, however it is written down."""
+        for (value,) in self.known.execute("SELECT value FROM meta ORDER BY key"):
+            raw = value.encode() if isinstance(value, str) else bytes(value or b"")
+            with contextlib.suppress(ValueError):
+                raw = bytes.fromhex(raw.decode("ascii"))
+            with contextlib.suppress(ValueError):
+                if found := codec.mapping(codec.loads(raw)):
+                    return found
+        return {}
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        about = self.about()
+        root = about.pop("latestRootBlobId", None)
+        sealed = bool(about.pop("blobEncryptionKey", None))
+        yield {"about": about}
+        reached: set[str] = set()
+        at = {"at": about.get("createdAt")} if about.get("createdAt") else {}
+        for name, message in self._in_order(root if isinstance(root, str) else "", reached):
+            yield {"id": name, **at, "message": message}
+            at = {}
+        for name, message in self._others(reached):
+            yield {"id": name, "left": True, "message": message}
+        if sealed:
+            yield {"sealed": True}
+
+    def _in_order(self, root: str, reached: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The messages that the latest node leads to."""
+        waiting = [root]
+        while waiting:
+            name = waiting.pop()
+            data = self._blob(name) if name not in reached else None
+            if data is None:
+                continue
+            reached.add(name)
+            if message := _message(data):
+                yield name, message
+            else:
+                waiting += reversed([other for other in _hashes(data) if other not in reached])
+
+    def _others(self, reached: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Messages that it does not lead to: before an edit, or of a tree that is not understood."""
+        names = [name for (name,) in self.known.execute("SELECT id FROM blobs ORDER BY rowid") if name not in reached]
+        for name in names:
+            data = self._blob(name) if isinstance(name, str) else None
+            if data and (message := _message(data)):
+                yield name, message
+
+    def _blob(self, name: str) -> bytes | None:
+        row = self.known.execute("SELECT data FROM blobs WHERE id = ? AND length(data) <= ?", (name, MAX_LINE_BYTES))
+        found = row.fetchone()
+        if found is None:
+            return None
+        return found[0].encode() if isinstance(found[0], str) else bytes(found[0] or b"")
+
+
+def _message(data: bytes) -> dict[str, Any]:
+    """A blob that is a message."""
+    if not data.lstrip().startswith(b"{"):
+        return {}
+    try:
+        value = codec.mapping(codec.loads(data))
+    except ValueError:
+        return {}
+    return value if isinstance(value.get("role"), str) else {}
+
+
+# -- protobuf
+
+
+def _hashes(data: bytes, depth: int = 0) -> Iterator[str]:
+    """All fields of a node that may be the hash of another one, in their order."""
+    for value in _fields(data):
+        if len(value) == _HASH_BYTES:
+            yield value.hex()
+        elif depth < _DEEP:
+            yield from _hashes(value, depth + 1)
+
+
+def _fields(data: bytes) -> Iterator[bytes]:
+    """The fields of a node that hold bytes, up to where it is no node any more."""
+    at = 0
+    while at < len(data):
+        key, at = _number(data, at)
+        kind = key & 7
+        if kind == 0:
+            _, at = _number(data, at)
+        elif kind in (1, 5):
+            at += 8 if kind == 1 else 4
+        elif kind == 2:
+            length, at = _number(data, at)
+            if length > len(data) - at:
+                return
+            yield data[at : at + length]
+            at += length
+        else:
+            return
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, and where it ends; one that is cut off leads behind the data."""
+    value = shift = 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+    return 0, len(data) + 1

@@ -1,0 +1,133 @@
+"""Where Cursor keeps a session, and which files make it up.
+
+<home>/projects/<folder>/agent-transcripts/<id>/<id>.jsonl                a transcript
+<home>/projects/<folder>/agent-transcripts/<id>/subagents/<sub>.jsonl     of a subagent
+<home>/projects/<folder>/agent-transcripts/<id>.jsonl  <id>.txt           older ones
+<home>/chats/<hash of folder>/<id>/store.db  meta.json                    a chat of the CLI
+
+Where a session has both, the chat is the one that is read: it says more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.cursor import database
+
+NAME = "cursor"
+TRANSCRIPTS, CHATS, STORE, META = "agent-transcripts", "chats", "store.db", "meta.json"
+_LOOKED_AT = 20
+_CUT = re.compile(rb'\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:')
+_PLAIN = re.compile(rb"(?:user|assistant):\r?\n")
+_FIELDS = frozenset({"role", "message", "timestamp"})
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`~/.cursor`."""
+    return [Path(env.get("HOME") or Path.home()) / ".cursor"]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Transcripts and chats below a home."""
+    for folder in ("projects", CHATS):
+        for entry in files.walk(home / folder):
+            path = Path(entry.path)
+            if path.name == STORE or (TRANSCRIPTS in path.parts and path.suffix in (".jsonl", ".txt")):
+                yield path
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """A database with Cursor's tables, or lines in which a role has a message."""
+    if head.startswith(database.MAGIC):
+        return database.is_chat(head)
+    if path.suffix == ".txt":
+        return TRANSCRIPTS in path.parts and bool(_PLAIN.match(head))
+    lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip()]
+    whole = lines[:-1] if len(lines) > 1 else lines
+    return bool(whole) and all(_is_line(line) for line in whole) and any(b'"role"' in line for line in whole)
+
+
+def _is_line(line: bytes) -> bool:
+    try:
+        value = codec.mapping(codec.loads(line))
+    except ValueError:
+        return bool(_CUT.match(line))
+    if value.get("type") == "turn_ended":
+        return True
+    said = codec.mapping(value.get("message"))
+    return value.keys() <= _FIELDS and value.get("role") in ("user", "assistant") and "content" in said
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """Every session that one of these files belongs to, with all its files."""
+    indexes: dict[Path, dict[str, list[Path]]] = {}
+    met: set[tuple[Path, str]] = set()
+    for path in paths:
+        home, native_id = _home_of(path), _native_id(path)
+        top = home or root
+        if (top, native_id) in met:
+            continue
+        met.add((top, native_id))
+        if home and home not in indexes:
+            indexes[home] = _index(home)
+        own = indexes[home].get(native_id, [path]) if home else [path]
+        if present := tuple(_files(own, top)):
+            yield found_session(NAME, native_id, top, home in known_homes, present)
+
+
+def _index(home: Path) -> dict[str, list[Path]]:
+    """The files of every session of a home."""
+    found: dict[str, list[Path]] = {}
+    for path in candidates(home):
+        found.setdefault(_native_id(path), []).append(path)
+    return found
+
+
+def _files(own: list[Path], top: Path) -> Iterator[SourceFile]:
+    ordered = sorted(own, key=lambda path: (path.name != STORE, path.suffix != ".jsonl", str(path)))
+    main = next((path for path in ordered if not _is_subagent(path)), None)
+    for path in ordered:
+        role = "sidechain" if _is_subagent(path) else "main" if path == main else "side"
+        if file := source_file(path, top, role, path.stem if role == "sidechain" else None):
+            yield _settled(file) if path.name == STORE and role == "main" else file
+        if path.name == STORE and (about := source_file(path.with_name(META), top, "side")):
+            yield about
+
+
+def _settled(file: SourceFile) -> SourceFile:
+    """A database with what its log holds; without a log it is read as it lies there."""
+    image = database.image(Path(file.path))
+    return file if image is None else structs.replace(file, text=image, size=len(image))
+
+
+def _is_subagent(path: Path) -> bool:
+    return path.parent.name == "subagents" and TRANSCRIPTS in path.parts
+
+
+def _home_of(path: Path) -> Path | None:
+    """The home that a file lies in, told by the folders above it."""
+    above = list(path.parents)
+    if path.name == STORE and len(above) > 3 and above[2].name == CHATS:
+        return above[3]
+    at = next((number for number, folder in enumerate(above) if folder.name == TRANSCRIPTS), None)
+    return above[at + 3] if at is not None and len(above) > at + 3 and above[at + 2].name == "projects" else None
+
+
+def _native_id(path: Path) -> str:
+    """The id in the path; a file that lies elsewhere goes by its own name, a database by its first page."""
+    parts = path.parts
+    if TRANSCRIPTS in parts:
+        return Path(parts[parts.index(TRANSCRIPTS) + 1]).stem
+    if path.name == STORE and path.parent.parent.parent.name == CHATS:
+        return path.parent.name
+    if path.suffix != ".jsonl":
+        return database.native_id(path) or hashlib.sha256(head_of(path)).hexdigest()
+    return path.stem

@@ -1,0 +1,45 @@
+"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, before 2026 one JSON document each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment.model import Facts, Round
+from muniment.sources.base import Claim, Found, InstructionFiles, Record, Source
+from muniment.sources.gemini import claims, find, objects, read
+
+
+class Gemini(Source):
+    """Sessions of Google's Gemini CLI: the documents of its first year, and lines with changes to what came before."""
+
+    name = find.NAME
+    title = "Gemini CLI"
+    family = "gemini"
+    retention_days = 30
+    resume_command = "gemini --resume {id}"
+    instruction_files = InstructionFiles(names=("GEMINI.md",), in_home=("GEMINI.md",), when_touched=True, imports=True)
+
+    def homes(self, env: Mapping[str, str]) -> list[Path]:
+        return find.homes(env)
+
+    def candidates(self, home: Path) -> Iterator[Path]:
+        return find.candidates(home)
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        return find.matches(path, head)
+
+    def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
+        return find.gather(paths, root, homes)
+
+    def objects(self, lines: Iterable[Record]) -> Iterator[Record]:
+        return objects.objects(lines, resumed=False)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
+
+    def claims(self, line: bytes) -> Iterator[Claim]:
+        return claims.claims(line)
+
+
+SOURCE = Gemini()

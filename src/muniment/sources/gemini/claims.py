@@ -1,0 +1,108 @@
+"""What each object of a Gemini session says, told without the reader: the yardstick of `check`.
+
+A message that comes again replaces the former one, so claims go by the message's id and the last one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from muniment.model import codec
+from muniment.model.codec import mapping
+from muniment.sources.base import Claim
+
+_FAILED = {"success": False, "error": True, "cancelled": True}
+_TAGS = ("<session_context>", "<hook_context>")
+
+
+def claims(line: bytes) -> Iterator[Claim]:
+    """The claims of one object; one that is no message is one claim by its kind."""
+    try:
+        record = mapping(codec.loads(line))
+    except ValueError:
+        return
+    key, kind = record.get("id"), record.get("type")
+    if not isinstance(key, str) or not isinstance(kind, str):
+        if record:
+            yield Claim(f"{next(iter(record))} {hash(line)}", f"record: {next(iter(record))}")
+        return
+    content = record.get("content")
+    if kind == "user" and _text_of(content).strip().startswith(_TAGS):
+        yield Claim(key, "record: context", content)
+        return
+    yield from _content(key, content, record)
+    if record.get("timestamp") and (content or record.get("toolCalls") or record.get("thoughts")):
+        yield Claim(key, "time", record["timestamp"])
+        yield Claim(key, "id", key)
+    if kind == "gemini":
+        yield from _answer(key, record)
+
+
+def _parts(content: Any) -> list[Any]:
+    return cast("list[Any]", content) if isinstance(content, list) else [content] if content else []
+
+
+def _text_of(content: Any) -> str:
+    parts = (part if isinstance(part, str) else mapping(part).get("text") for part in _parts(content))
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _content(key: str, content: Any, record: dict[str, Any]) -> Iterator[Claim]:
+    calls = [mapping(call).get("id") for call in _parts(record.get("toolCalls"))]
+    for number, part in enumerate(_parts(content)):
+        fields = {"text": part} if isinstance(part, str) else mapping(part)
+        if call := mapping(fields.get("functionCall")):
+            if call.get("id") not in calls:
+                yield Claim(f"call {call.get('id')}", "tool input", call.get("args"))
+        elif response := mapping(fields.get("functionResponse")):
+            yield from _response(str(response.get("id")), 0, response)
+        elif fields.get("thought") is True:
+            yield Claim(f"{key} thought {fields.get('text')}", "thinking", fields.get("text"))
+        elif isinstance(words := fields.get("text"), str):
+            yield Claim(f"{key}.{number}", "text", words)
+        elif data := mapping(fields.get("inlineData")).get("data"):
+            yield Claim(f"{key}.{number}", "image", data)
+        else:
+            yield Claim(f"{key}.{number}", f"part: {next(iter(fields), 'part')}", part)
+
+
+def _answer(key: str, record: dict[str, Any]) -> Iterator[Claim]:
+    for thought in _parts(record.get("thoughts")):
+        subject, description = mapping(thought).get("subject"), mapping(thought).get("description") or ""
+        words = f"**{subject}** {description}" if subject else description
+        yield Claim(f"{key} thought {words}", "thinking", words)
+    if record.get("model"):
+        yield Claim(key, "model", record["model"])
+    if tokens := mapping(record.get("tokens")):
+        fresh = tokens.get("input", 0) - tokens.get("cached", 0) + tokens.get("tool", 0)
+        spent = tokens.get("output", 0) + tokens.get("thoughts", 0)
+        yield Claim(key, "usage", [fresh, spent, tokens.get("cached", 0), 0])
+    for call in _parts(record.get("toolCalls")):
+        yield from _call(mapping(call))
+
+
+def _call(call: dict[str, Any]) -> Iterator[Claim]:
+    key = f"call {call.get('id')}"
+    yield Claim(key, "tool call", [call.get("id"), call.get("name")])
+    yield Claim(key, "tool input", call.get("args"))
+    if call.get("status") in _FAILED:
+        yield Claim(key, "error flag", [call.get("id"), _FAILED[call["status"]]])
+    result = call.get("result")
+    for number, part in enumerate(_parts(result)):
+        fields = {"text": part} if isinstance(part, str) else mapping(part)
+        if response := mapping(fields.get("functionResponse")):
+            yield from _response(str(call.get("id")), number, response)
+        elif isinstance(words := fields.get("text"), str):
+            yield Claim(f"{key}.{number}", "tool output", words)
+        elif data := mapping(fields.get("inlineData")).get("data"):
+            yield Claim(f"{key}.{number}", "image", data)
+
+
+def _response(call: str, number: int, response: dict[str, Any]) -> Iterator[Claim]:
+    value = mapping(response.get("response"))
+    words = value.get("output", value.get("error"))
+    if isinstance(words, str) and len(value) == 1:
+        yield Claim(f"call {call}.{number}", "tool output", words)
+    else:
+        yield Claim(f"call {call}.{number}", "part: functionResponse", response.get("response"))

@@ -1,0 +1,121 @@
+"""Where Gemini CLI keeps a session, and which files make it up.
+
+<home>/tmp/<project>/chats/session-<time>-<8 digits>.jsonl   the transcript, `.json` in older versions
+<home>/tmp/<project>/chats/<session>/<subagent>.jsonl        its subagents
+<home>/tmp/<project>/tool-outputs/session-<session>/         long outputs
+<home>/tmp/<project>/.project_root                           by which the client finds the folder of a project again
+
+A resumed session may leave a second file with the same id and nothing of the conversation: it is kept beside the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from muniment import files
+from muniment.model import codec
+from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+
+NAME = "gemini"
+FOLDER = "chats"
+MARKER = ".project_root"
+OUTPUTS = "tool-outputs"
+
+_LOOKED_AT = 20
+_BEGINS = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"([^"\\]{1,128})"\s*,\s*"projectHash"\s*:')
+_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
+_TYPES = ("user", "gemini", "info", "error", "warning")
+
+
+def homes(env: Mapping[str, str]) -> list[Path]:
+    """`.gemini` in `$GEMINI_CLI_HOME`, else in the user's folder."""
+    return [Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or Path.home()) / ".gemini"]
+
+
+def candidates(home: Path) -> Iterator[Path]:
+    """Transcripts below a home."""
+    for entry in files.walk(home / "tmp"):
+        path = Path(entry.path)
+        if path.suffix in (".json", ".jsonl") and FOLDER in (path.parent.name, path.parent.parent.name):
+            yield path
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """The fields that every session begins with, or changes as only this client writes them."""
+    if _BEGINS.match(head):
+        return True
+    if b'"projectHash"' not in head and b'"$' not in head:
+        return False
+    return any(_is_own(line) for line in head.split(b"\n")[:_LOOKED_AT])
+
+
+def _is_own(line: bytes) -> bool:
+    try:
+        record = codec.mapping(codec.loads(line))
+    except ValueError:
+        return False
+    if record.keys() >= {"sessionId", "projectHash"}:
+        return True
+    change = codec.mapping(record.get("$set"))
+    return len(record) == 1 and (isinstance(record.get("$rewindTo"), str) or "lastUpdated" in change)
+
+
+def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
+    """One session per id and folder, with the subagents that lie below it."""
+    mains: dict[tuple[Path, str], list[Path]] = {}
+    agents: dict[tuple[Path, str], list[Path]] = {}
+    for path in paths:
+        if path.parent.parent.name == FOLDER and path.parent.name != FOLDER:
+            agents.setdefault((path.parent.parent, path.parent.name), []).append(path)
+        else:
+            mains.setdefault((path.parent, _native_id(path)), []).append(path)
+    for key, found in mains.items():
+        yield _found(key, found, agents.pop(key, []), root, known_homes)
+    for key, found in agents.items():
+        yield _found(key, [], found, root, known_homes)
+
+
+def _found(
+    key: tuple[Path, str], mains: list[Path], agents: list[Path], root: Path, known_homes: Sequence[Path]
+) -> Found:
+    folder, native_id = key
+    home = _home_of(folder)
+    top = home or root
+    below = set(agents)
+    if folder.name == FOLDER and (folder / native_id).is_dir():
+        below |= {Path(entry.path) for entry in files.walk(folder / native_id)}
+    present = _mains(mains, top)
+    present += [source_file(path, top, "sidechain", path.stem) for path in sorted(below)]
+    present += _beside(folder, native_id, top) if folder.name == FOLDER else []
+    return found_session(NAME, native_id, top, home in known_homes, [file for file in present if file])
+
+
+def _home_of(chats: Path) -> Path | None:
+    """The home that a folder of sessions lies in, told by the folders above it."""
+    return chats.parents[2] if chats.name == FOLDER and chats.parent.parent.name == "tmp" else None
+
+
+def _mains(paths: list[Path], top: Path) -> list[SourceFile | None]:
+    """The file that holds the conversation, and the others with the same id: lines before documents, then by size."""
+    found = [file for path in paths if (file := source_file(path, top, "main"))]
+    found.sort(key=lambda file: (file.name.endswith(".json"), -file.size, file.name))
+    return [*found[:1], *(source_file(Path(file.path), top, "side") for file in found[1:])]
+
+
+def _beside(chats: Path, native_id: str, top: Path) -> list[SourceFile | None]:
+    """Long outputs of the session, and the marker of its project."""
+    outputs = chats.parent / OUTPUTS / f"session-{native_id}"
+    walked = [Path(entry.path) for entry in files.walk(outputs)] if outputs.is_dir() else []
+    return [source_file(path, top, "side") for path in [*walked, chats.parent / MARKER]]
+
+
+def _native_id(path: Path) -> str:
+    """The id in the first object, else one made of the content."""
+    head = head_of(path)
+    found = _BEGINS.match(head) or _ID.search(head)
+    if found:
+        return found[1].decode("utf-8", "replace")
+    return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()

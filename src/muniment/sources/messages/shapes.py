@@ -1,0 +1,129 @@
+"""How the objects of the three APIs are told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+ITEMS = frozenset(
+    {
+        "message",
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "web_search_call",
+        "file_search_call",
+        "computer_call",
+        "computer_call_output",
+        "image_generation_call",
+        "code_interpreter_call",
+        "local_shell_call",
+        "local_shell_call_output",
+        "mcp_call",
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "item_reference",
+    }
+)
+"""Types of the items of the Responses API."""
+
+MESSAGE_FIELDS = frozenset(
+    [
+        "role",
+        "content",
+        "name",
+        "id",
+        "type",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "refusal",
+        "reasoning",
+        "reasoning_content",
+        "annotations",
+        "audio",
+        "model",
+        "stop_reason",
+        "stop_sequence",
+        "usage",
+        "status",
+        "phase",
+        "timestamp",
+        "created_at",
+        "cache_control",
+        "index",
+    ]
+)
+"""Fields that a message may have; one with others is some program's own record."""
+
+FOREIGN = frozenset(
+    [
+        "sessionId",
+        "projectHash",
+        "info",
+        "parts",
+        "mapping",
+        "chat_messages",
+        "schema_version",
+        "session",
+        "items",
+        "session_id",
+        "kind",
+        "payload",
+        "parentUuid",
+        "uuid",
+        "parentId",
+        "parent_id",
+        "record_type",
+        "steps",
+        "data",
+    ]
+)
+"""Fields that tell of somebody's own format."""
+
+
+def is_message(value: dict[str, Any]) -> bool:
+    """A message of any of the APIs, with nothing that they do not know."""
+    if value.get("role") not in ROLES or not value.keys() <= MESSAGE_FIELDS:
+        return False
+    said = value.get("content")
+    spoken = "content" in value and (said is None or isinstance(said, (str, list)))
+    return spoken or isinstance(value.get("tool_calls"), list) or isinstance(value.get("function_call"), dict)
+
+
+def is_item(value: dict[str, Any]) -> bool:
+    """An item of the Responses API other than a message."""
+    kind = value.get("type")
+    if kind in ("function_call_output", "custom_tool_call_output"):
+        return "call_id" in value and "output" in value
+    if kind in ("function_call", "custom_tool_call"):
+        return "call_id" in value and "name" in value
+    return kind in ITEMS and kind != "message" and ("id" in value or "summary" in value)
+
+
+def is_exchange(value: dict[str, Any]) -> bool:
+    """A request, an answer, or both."""
+    if value.keys() & FOREIGN:
+        return False
+    inner = [value.get(name) for name in ("request", "response") if isinstance(value.get(name), dict)]
+    if inner:
+        return any(is_exchange(body) for body in inner if isinstance(body, dict))  # pyright: ignore[reportUnknownArgumentType]
+    return any(_says(value.get(name)) for name in ("messages", "input", "output")) or _chooses(value)
+
+
+def _says(listed: Any) -> bool:
+    """A list whose first entry is a message or an item."""
+    if not isinstance(listed, list) or not listed or not isinstance(listed[0], dict):
+        return False
+    return is_message(listed[0]) or is_item(listed[0])  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _chooses(value: dict[str, Any]) -> bool:
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return False
+    message: Any = choices[0].get("message")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return isinstance(message, dict) and is_message(message)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,117 @@
+"""What a message or item says, whichever API it is of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from muniment.model import Event, Ref, Thinking, Tool, Unknown, codec
+from muniment.model.rounds import Usage
+from muniment.sources.builder import quiet
+from muniment.sources.chats import Part, Result, Said, entries, text, without
+from muniment.sources.history import time_of
+from muniment.sources.messages import parts
+
+_SAID = ("role", "content", "tool_calls", "function_call", "refusal", "reasoning_content", "reasoning", "type")
+
+
+def tell(line: dict[str, Any], ref: Ref) -> Said:
+    """One line of a conversation."""
+    role, kind = text(line, "role"), text(line, "type")
+    ref = Ref(ref.offset, ref.length, text(line, "id"), at=when(line))
+    if role in ("system", "developer"):
+        return Said((quiet(f"{role} prompt", ref, line.get("content")),), ref=ref)
+    if role in ("tool", "function"):
+        answered = text(line, "tool_call_id", "name") or str(ref.offset)
+        return Said((Result(answered, parts.output(line.get("content"))),), ref=ref)
+    if role == "user":
+        said = parts.parts(line.get("content"), ref)
+        opens = not said or any(not isinstance(part, Result) for part in said)
+        return Said(tuple(said), "user", ref, opens=opens, raw=without(line, *_SAID, "id") or None)
+    if role == "assistant":
+        return Said(
+            tuple(_answer(line, ref)), "assistant", ref, fields=_fields(line), raw=without(line, *_SAID) or None
+        )
+    if kind in ("request", "response"):
+        return _around(kind, line, ref)
+    return _item(kind or "record", line, ref)
+
+
+def when(line: dict[str, Any]) -> str | None:
+    """The time of a line, where a program noted one."""
+    for name in ("timestamp", "created_at", "created", "time"):
+        value = line.get(name)
+        if isinstance(value, str) and value[:4].isdigit():
+            return value
+        if type(value) in (int, float):
+            return time_of(value, 1000 if value > 1e11 else 1)  # pyright: ignore[reportOperatorIssue]
+    return None
+
+
+def _answer(line: dict[str, Any], ref: Ref) -> list[Part]:
+    made: list[Part] = []
+    if thought := text(line, "reasoning_content", "reasoning"):
+        made.append(Thinking(thought, ref=ref))
+    made += parts.parts(line.get("content"), ref)
+    if refusal := text(line, "refusal"):
+        made.append(Event("refusal", refusal, ref=ref))
+    for number, call in enumerate(entries(line, "tool_calls")):
+        made.append(parts.call(call, f"call-{ref.offset}-{number}", ref))
+    if asked := codec.mapping(line.get("function_call")):
+        made.append(
+            Tool(text(asked, "name") or f"call-{ref.offset}", text(asked, "name"), parts.parsed(asked), ref=ref)
+        )
+    return made
+
+
+def _fields(line: dict[str, Any]) -> dict[str, Any]:
+    """What an answer tells of itself, where it is the answer of a request and not a repeated one."""
+    told: dict[str, Any] = {"id": text(line, "id"), "model": text(line, "model"), "usage": usage_of(line.get("usage"))}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _around(kind: str, line: dict[str, Any], ref: Ref) -> Said:
+    """What a request asks for, or what an answer cost."""
+    about = without(line, "type")
+    if kind == "request":
+        system = [quiet("system prompt", ref, line["system"])] if line.get("system") else []
+        return Said((*system, quiet("request", ref, without(about, "system") or None)), ref=ref)
+    fields = {name: value for name, value in _fields(line).items() if name != "id"}
+    return Said((quiet("response", ref, about),), "assistant" if fields else None, ref, fields=fields)
+
+
+def _item(kind: str, line: dict[str, Any], ref: Ref) -> Said:
+    """An item of the Responses API."""
+    call_id = text(line, "call_id") or text(line, "id") or f"call-{ref.offset}"
+    if kind == "reasoning":
+        sealed = text(line, "encrypted_content")
+        words = parts.reasoned(line)
+        return Said((Thinking(words, sealed, redacted=bool(sealed) and not words, ref=ref),), "assistant", ref)
+    if kind.endswith("_output"):
+        return Said((Result(call_id, parts.output(line.get("output"))),), ref=ref)
+    if kind in ("function_call", "custom_tool_call"):
+        given = parts.parsed(line) if kind == "function_call" else line.get("input")
+        return Said((Tool(call_id, text(line, "name"), given, ref=ref),), "assistant", ref)
+    if kind.endswith("_call"):
+        given = without(line, "id", "call_id", "type", "status")
+        return Said((Tool(call_id, kind, given, ref=ref),), "assistant", ref)
+    return Said((Unknown(kind=kind, value=line, ref=ref),), ref=ref)
+
+
+def usage_of(said: Any) -> Usage | None:
+    """Tokens as we count them: OpenAI counts cached ones as part of the input, Anthropic beside it."""
+    known = codec.mapping(said)
+    if not known:
+        return None
+    if "prompt_tokens" in known or "input_tokens_details" in known:
+        details = codec.mapping(known.get("prompt_tokens_details") or known.get("input_tokens_details"))
+        cached = _count(details, "cached_tokens")
+        given = _count(known, "prompt_tokens") + _count(known, "input_tokens")
+        output = _count(known, "completion_tokens") + _count(known, "output_tokens")
+        return Usage(max(0, given - cached), output, cached)
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return Usage(*(_count(known, name) for name in names))
+
+
+def _count(fields: dict[str, Any], name: str) -> int:
+    value = fields.get(name)
+    return value if type(value) is int and value > 0 else 0

@@ -1,0 +1,78 @@
+"""The values of an opencode session, whatever they were kept in.
+
+    {"info":{"id":"ses_…","title":…,"directory":…},"messages":[
+    {"info":{"id":"msg_…","role":"user",…},"parts":[{"id":"prt_…","type":"text","text":"hello"}]}
+    ]}
+
+Times are milliseconds there and ISO 8601 with us; both say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from muniment.model import codec
+from muniment.sources.base import session_id_of
+
+NAME = "opencode"
+MESSAGES = "messages"
+"""The list of a document."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OURS = re.compile(r"ses_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+
+
+def text(fields: dict[str, Any], name: str) -> str | None:
+    """A field that is a string, else None: any field of a foreign file may hold anything."""
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+def mapping(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    """A field that is an object, else an empty one."""
+    return codec.mapping(fields.get(name))
+
+
+def listing(fields: dict[str, Any], name: str) -> list[Any]:
+    """A field that is an array, else an empty one."""
+    value = fields.get(name)
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def at_time(milliseconds: Any) -> str | None:
+    """A time as we write it."""
+    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
+        return None
+    try:
+        at = EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds_of(at: str | None) -> int | None:
+    """A time as opencode writes it."""
+    try:
+        parsed = datetime.fromisoformat(at or "")
+    except ValueError:
+        return None
+    return (parsed.replace(tzinfo=parsed.tzinfo or UTC) - EPOCH) // timedelta(milliseconds=1)
+
+
+def identity(native_id: str) -> str:
+    """The canonical id of a session; ours carry it in theirs."""
+    ours = _OURS.fullmatch(native_id)
+    return ours[1] if ours else session_id_of(NAME, native_id)
+
+
+def native_of(session_id: str) -> str:
+    """The id under which opencode takes a session that came from elsewhere."""
+    return f"ses_{session_id}"
+
+
+def data_of(url: str | None) -> tuple[str, str] | None:
+    """Type and base64 of a data URL; None for any other address."""
+    scheme, comma, data = (url or "").partition(";base64,")
+    return (scheme[5:], data) if comma and scheme.startswith("data:") else None

@@ -1,0 +1,233 @@
+"""Rounds of any source as the document that `opencode import` takes.
+
+Sessions of opencode get their own messages back. What was allowed in a session is never written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Round, Thinking, Unknown, Usage, codec
+from muniment.model.blocks import is_quiet
+from muniment.model.codec import mapping
+from muniment.sources.base import MediaBytes, Move
+from muniment.sources.opencode import compose
+from muniment.sources.opencode.parts import QUEUED, unnamed
+from muniment.sources.opencode.place import renamed
+from muniment.sources.opencode.records import NAME, listing, milliseconds_of, native_of, text
+from muniment.sources.opencode.rounds import HEAD, INJECTED
+from muniment.sources.recorded.retell import Losses
+
+VERSION = "1.18.0"
+"""The client that foreign sessions are written for."""
+
+_PROVIDERS = (("claude", "anthropic"), ("gpt", "openai"), ("o", "openai"), ("gemini", "google"))
+_REWRITTEN = frozenset({HEAD, "title", "slug", "link", "empty message", "error"})
+"""Events that are written anew from what the session itself says."""
+
+_QUEUED = {"metadata": QUEUED}
+_NO_PLACE = "this format has no place for it"
+
+
+def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
+    """The lines of the document."""
+    writer = Writer(facts, move, media)
+    begun = False
+    for round_ in rounds:
+        if not begun:
+            yield writer.head(round_)
+            begun = True
+        yield from writer.round(round_)
+    if not begun:
+        yield writer.head(Round(1))
+    yield b"]}\n"
+    losses.extend(writer.losses.found.values())
+
+
+def session_id(facts: Facts, move: Move) -> str:
+    """The id of the written session, in opencode's form."""
+    if move.session_id and move.session_id != facts.session_id:
+        return native_of(move.session_id)
+    own = facts.source == NAME and facts.native_id
+    return own or native_of(facts.session_id)
+
+
+class Writer:
+    """What has been written so far, as far as the next message needs it."""
+
+    def __init__(self, facts: Facts, move: Move, media: MediaBytes) -> None:
+        self.facts, self.move, self.media = facts, move, media
+        self.own = facts.source == NAME and not facts.prompts_only
+        self.session = session_id(facts, move)
+        self.fork = self.own and self.session != facts.native_id
+        self.losses = Losses()
+        self.at = milliseconds_of(facts.started) or 0
+        self.cwd = move.cwd or facts.first_cwd or facts.cwd or "/"
+        self.minted = 0
+        self.first = True
+        self.asked = self._mint("msg")
+        """The message that answers belong to."""
+
+    def head(self, first: Round) -> bytes:
+        """What is said of the session as a whole, up to the list of its messages."""
+        heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == HEAD)
+        kept = mapping(next(heads, None)) if self.own else {}
+        title = self.facts.display_title if self.facts.title or self.facts.first_prompt else self.session
+        ended = milliseconds_of(self.facts.ended) or self.at
+        info: dict[str, Any] = {"slug": self.facts.slug or self.session, "projectID": "global", "title": title}
+        info |= {"version": VERSION, "time": {"created": self.at, "updated": ended}} | kept
+        info |= {"id": self.session, "directory": self.cwd}
+        if self.fork:
+            info.pop("parentID", None)
+        return b'{"info":' + codec.encode(info) + b',"messages":[\n'
+
+    def round(self, round_: Round) -> Iterator[bytes]:
+        """The messages of one round."""
+        self.losses.where = f"round {round_.number}"
+        for message in round_.messages:
+            if message.sidechain:
+                self.losses.add("message of a subagent", "subagents are sessions of their own here")
+            else:
+                yield from self._message(message)
+
+    def _message(self, message: Message) -> Iterator[bytes]:
+        """A message; of another agent's, one in which the context was cut becomes several."""
+        own_at = milliseconds_of(message.at)
+        self.at = own_at if self.own and own_at is not None else max(self.at, own_at or 0)
+        notes = mapping(mapping(message.raw).get("parts")) if self.own else {}
+        parts: list[dict[str, Any]] = []
+        after: list[Event] = []
+        begun = False
+        for block in message.blocks:
+            if self.own and isinstance(block, Event) and block.kind == INJECTED:
+                if begun:
+                    after.append(block)
+                else:
+                    yield self._injected(block)
+            elif isinstance(block, Compaction) and not _sums_up(message):
+                yield from self._flush(message, parts)
+                yield from self._compaction(block)
+                parts = []
+            elif part := self._part(block, notes):
+                parts.append(part)
+            begun = begun or bool(parts) or _is_empty(block)
+        yield from self._flush(message, parts, self.own and message.id is not None)
+        yield from (self._injected(event) for event in after)
+
+    def _flush(self, message: Message, parts: list[dict[str, Any]], always: bool = False) -> Iterator[bytes]:
+        if not parts and not always:
+            return
+        info = self._asked(message) if message.role == "user" else self._answered(message, parts)
+        if self.own:
+            info |= mapping(mapping(message.raw).get("info"))
+        own = self._id(message.id, "msg") if self.own else self._mint("msg")
+        if message.role == "user":
+            self.asked = own
+            if message.queued:
+                parts = [part | _QUEUED if part["type"] == "text" else part for part in parts]
+        elif "parentID" in info:
+            info["parentID"] = self._id(info["parentID"], "msg")
+        yield self._line(own, info, parts)
+
+    def _line(self, own: str, info: dict[str, Any], parts: list[dict[str, Any]]) -> bytes:
+        info = {"id": own, "sessionID": self.session} | info
+        if self.move.cwd and "path" in info:
+            info["path"] = mapping(info["path"]) | {"cwd": self.move.cwd, "root": self.move.cwd}
+        whole = [self._named(part, own) for part in parts]
+        made = compose.line({"info": info, "parts": whole}, self.first)
+        self.first = False
+        return made
+
+    def _named(self, part: dict[str, Any], message: str) -> dict[str, Any]:
+        ids = {"id": self._id(text(part, "id"), "prt"), "sessionID": self.session, "messageID": message}
+        return ids | unnamed(part)
+
+    def _injected(self, event: Event) -> bytes:
+        """A message that the program put there, as it was."""
+        value = mapping(event.detail)
+        info = {name: field for name, field in mapping(value.get("info")).items() if name not in ("id", "sessionID")}
+        self.asked = self._id(event.ref.id, "msg")
+        return self._line(self.asked, info, [mapping(part) for part in listing(value, "parts")])
+
+    def _compaction(self, block: Compaction) -> Iterator[bytes]:
+        """A cut of the context: it is asked for by a message, and the answer sums up what was before."""
+        if not block.text:
+            self.losses.add("compaction without a summary", _NO_PLACE)
+            return
+        asking = Message("user")
+        self.asked = self._mint("msg")
+        yield self._line(self.asked, self._asked(asking), [{"type": "compaction", "auto": True}])
+        info = self._answered(asking, []) | {"summary": True, "mode": "compaction", "agent": "compaction"}
+        yield self._line(self._mint("msg"), info, [{"type": "text", "text": block.text}])
+
+    # -- what a message says of itself
+
+    def _asked(self, message: Message) -> dict[str, Any]:
+        model = self.facts.model or "unknown"
+        named = {"providerID": _provider(model), "modelID": model}
+        return {"role": "user", "time": {"created": self.at}, "agent": "build", "model": named}
+
+    def _answered(self, message: Message, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        model = message.model or self.facts.model or "unknown"
+        calls = any(part["type"] == "tool" for part in parts)
+        return {
+            "role": "assistant",
+            "parentID": self.asked,
+            "modelID": model,
+            "providerID": _provider(model),
+            "mode": "build",
+            "agent": "build",
+            "path": {"cwd": self.cwd, "root": self.cwd},
+            "cost": 0,
+            "tokens": compose.tokens(message.usage or Usage()),
+            "time": {"created": self.at, "completed": self.at},
+            "finish": "tool-calls" if calls else "stop",
+        }
+
+    # -- parts and ids
+
+    def _part(self, block: Block, notes: dict[str, Any]) -> dict[str, Any] | None:
+        note = mapping(notes.get(block.ref.id or ""))
+        made = compose.part(block, note, self.at, self.media)
+        if made is None or (isinstance(block, Thinking) and not block.text and not note):
+            self._left_out(block)
+            return None
+        if isinstance(block, Thinking) and block.signature and not note:
+            self.losses.add("signature of the provider", "it is valid only for the provider's own sessions")
+        return made | ({"id": block.ref.id} if self.own else {})
+
+    def _left_out(self, block: Block) -> None:
+        if isinstance(block, Event) and block.kind in _REWRITTEN:
+            return
+        if isinstance(block, Thinking):
+            self.losses.add("sealed thinking", "it can be read only by its own provider")
+        elif is_quiet(block):
+            self.losses.add("quiet events", "they say nothing to the conversation")
+        else:
+            kind = block.kind if isinstance(block, Event | Unknown) else "block"
+            self.losses.add(f"{'event' if isinstance(block, Event) else 'unknown'}: {kind}", _NO_PLACE)
+
+    def _id(self, own: str | None, kind: str) -> str:
+        """An id again; in a fork another, because the client takes no message under an id that it has."""
+        if not own or not self.own:
+            return self._mint(kind)
+        return renamed(own, self.session) if self.fork else own
+
+    def _mint(self, kind: str) -> str:
+        """An id made from the session and the place, so that writing twice gives the same file; ids sort by age."""
+        self.minted += 1
+        return f"{kind}_{self.minted:012x}{hashlib.sha256(self.session.encode()).hexdigest()[:14]}"
+
+
+def _sums_up(message: Message) -> bool:
+    return mapping(mapping(message.raw).get("info")).get("summary") is True
+
+
+def _is_empty(block: Block) -> bool:
+    return isinstance(block, Event) and block.kind in ("empty message", "error")
+
+
+def _provider(model: str) -> str:
+    return next((provider for name, provider in _PROVIDERS if model.startswith(name)), "unknown")

@@ -1,0 +1,66 @@
+"""`muniment continue`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from muniment import sources
+from muniment.archive import Archive
+from muniment.errors import NotFound
+from muniment.export import Request
+from muniment.store.index import Listed
+from muniment.surfaces.cli import exporting
+
+
+@click.command()
+@click.argument("session")
+@click.option(
+    "--in", "agent", required=True, metavar="AGENT", help="The agent to go on in: codex, claude, pi, opencode, …"
+)
+@click.option("--rounds", metavar="A-B", help="Only these rounds.")
+@click.option("--engagement", metavar="ID", help="Only the rounds of this engagement.")
+@click.option("--cwd", metavar="DIR", help="Go on in a project in DIR.")
+@click.option("--json", is_flag=True, help="The report as JSON.")
+@click.pass_obj
+def command(
+    store: str | None,
+    session: str,
+    agent: str,
+    rounds: str | None,
+    engagement: str | None,
+    cwd: str | None,
+    json: bool,
+) -> None:
+    """Go on with SESSION in another agent: write it where that agent looks, as a new session; tell how to resume it.
+
+    Nothing else is changed, nothing is overwritten, and no permission is carried. Tool calls stay tool calls; what the
+    agent cannot hold is counted and explained, and stays in the archive.
+    """
+    if rounds and engagement:
+        raise click.UsageError("Give --rounds or --engagement, not both.")
+    archive = Archive(store)
+    found = archive.session(session)
+    first, last = _of(archive, found, engagement) if engagement else exporting.parse_rounds(rounds)
+    place = str(Path(cwd).expanduser().resolve()) if cwd else None
+    request = Request(source=_source(agent), cwd=place, new_id=True, first=first, last=last)
+    exporting.report(archive.export(found.session_id, request), json)
+
+
+def _source(agent: str) -> str:
+    """A source by its name, or by what people call the agent."""
+    known = sources.all_sources()
+    by_family = [source.name for source in known if source.family == agent and source.writable]
+    return agent if any(source.name == agent for source in known) or not by_family else by_family[0]
+
+
+def _of(archive: Archive, session: Listed, engagement: str) -> tuple[int, int]:
+    """The rounds of an engagement, from its first to its last."""
+    for record in archive.engagements():
+        for one in record.engagements:
+            if record.session_id == session.session_id and one.engagement_id == engagement:
+                return one.turn_range
+    raise NotFound(
+        f"no engagement {engagement!r} in this session", f"`muniment search --session {session.session_id[:8]}`"
+    )

@@ -1,0 +1,106 @@
+"""Which files are sessions of Gemini CLI, and which make up one session."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.conftest import tree
+
+from muniment import sources
+from muniment.archive import Archive
+from muniment.sources.gemini import SOURCE
+
+from .chats import SESSION, change, head, lines, user
+from .test_read import FORMS, TALK
+
+CHATS = "tmp/app/chats"
+NAME = f"{CHATS}/session-2026-01-02T03-00-01a00000.jsonl"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a session, its subagent, a long output, and the stub that a resume left."""
+    folder = tmp_path / "user" / ".gemini"
+    files = {
+        NAME: FORMS["lines"],
+        f"{CHATS}/session-2026-01-02T04-00-01a00000.jsonl": lines(head(kind="main"), change(lastUpdated="x")),
+        f"{CHATS}/{SESSION}/sub-1.jsonl": lines(head(sessionId="sub-1", kind="subagent"), user(1, "help")),
+        f"tmp/app/tool-outputs/session-{SESSION}/shell_1.txt": b"long",
+        "tmp/app/.project_root": b"/proj/app",
+        "tmp/app/logs.json": b"[]",
+    }
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def test_homes_are_those_that_the_client_uses() -> None:
+    assert SOURCE.homes({"HOME": "/home/ada"}) == [Path("/home/ada/.gemini")]
+    assert SOURCE.homes({"HOME": "/home/ada", "GEMINI_CLI_HOME": "/data"}) == [Path("/data/.gemini")]
+
+
+def test_a_session_has_its_subagents_outputs_and_the_stub_of_a_resume(home: Path) -> None:
+    (found,) = SOURCE.gather(SOURCE.candidates(home), home, [home])
+    assert (found.session_id, found.root, found.home) == (SESSION, str(home), True)
+    assert [(file.role, file.name.rsplit("/", 1)[1]) for file in found.files] == [
+        ("main", NAME.rsplit("/", 1)[1]),
+        ("side", "session-2026-01-02T04-00-01a00000.jsonl"),
+        ("sidechain", "sub-1.jsonl"),
+        ("side", "shell_1.txt"),
+        ("side", ".project_root"),
+    ]
+
+
+def test_everything_comes_back(home: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": str(home.parent)})
+    archive.inscribe()
+    before = tree(home)
+    shutil.rmtree(home / "tmp")
+    archive.restore(SESSION)
+    assert tree(home) == {name: data for name, data in before.items() if name != "tmp/app/logs.json"}
+
+
+def test_a_document_that_the_client_continues_in_lines_gives_way_to_them(tmp_path: Path) -> None:
+    chats = tmp_path / "user" / ".gemini" / CHATS
+    chats.mkdir(parents=True)
+    (chats / "session-old.json").write_bytes(FORMS["document"])
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+    archive.inscribe()
+    (chats / "session-old.jsonl").write_bytes(FORMS["lines"] + lines(user(6, "still there?")))
+    archive.inscribe()
+    (session,) = archive.sessions()
+    assert (session.rounds, session.versions) == (3, 1)
+    before = tree(chats)
+    shutil.rmtree(chats)
+    archive.restore(SESSION)
+    assert tree(chats) == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_session_is_told_by_its_content(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "renamed.txt"
+    path.write_bytes(FORMS[form])
+    (found,) = sources.find_in(path, {"HOME": "/nowhere"})
+    assert (found.source, found.session_id) == ("gemini", SESSION)
+
+
+def test_a_file_whose_first_line_is_broken_is_told_by_its_changes(tmp_path: Path) -> None:
+    assert SOURCE.matches(tmp_path, lines(b'{"sess', TALK[0], change(lastUpdated="x")))
+    assert not SOURCE.matches(tmp_path, lines(TALK[0], {"sessionId": "x", "type": "user"}))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_growing_step_by_step_gives_what_the_whole_gives(tmp_path: Path, form: str) -> None:
+    """A document is rewritten with every message, so its former states are versions; lines only grow."""
+    (tmp_path / "live").mkdir()
+    path = tmp_path / "live" / "x.jsonl"
+    growing, alone = (Archive(tmp_path / name, {"HOME": "/x"}) for name in ("growing", "alone"))
+    whole = FORMS[form]
+    for cut in (len(whole) // 3, len(whole) // 2, len(whole) - 5, len(whole)):
+        path.write_bytes(whole[:cut])
+        growing.inscribe([path])
+    alone.inscribe([path])
+    kept = [[p.read_bytes() for p in sorted(a.layout.sessions.rglob("0*.json"))] for a in (growing, alone)]
+    assert kept[0] == kept[1]
+    assert growing.sessions()[0].rounds == 2

@@ -1,0 +1,193 @@
+"""What is read from a session of Gemini CLI."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.model import Compaction, Event, Media, Text, Thinking, Tool, Unknown
+from muniment.model.rounds import text_of
+from muniment.store.index import Index
+
+from .chats import CONTEXT, answer, at, call, change, document, facts_before, head, lines, read, response, user
+
+THOUGHT = {"subject": "Plan", "description": "Two commands.", "timestamp": at(1)}
+TALK = [
+    user(1, "look around"),
+    answer(2, "I look.", call("c1", "a.txt"), call("c2", {"error": "code 3"}, "error"), thoughts=[THOUGHT]),
+    answer(3, "One file."),
+    user(4, "thanks"),
+    answer(5, "Welcome."),
+]
+FORMS = {
+    "lines": lines(head(kind="main"), *TALK),
+    "document": document(TALK, kind="main"),
+    "document on one line": document(TALK, None),
+    "history in one change": lines(head(), change(messages=TALK, lastUpdated=at(9))),
+}
+
+
+def prompts(data: bytes) -> list[str]:
+    return [text_of(round_.prompt) for round_ in read(data) if round_.prompt]
+
+
+def events(data: bytes, kind: str) -> list[Event]:
+    return [b for round_ in read(data) for b in round_.blocks() if isinstance(b, Event) and b.kind == kind]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_session_reads_the_same_in_every_form(form: str) -> None:
+    data = FORMS[form]
+    assert prompts(data) == ["look around", "thanks"]
+    first = read(data)[0].messages[1]
+    thought, said, one, two = first.blocks
+    assert isinstance(thought, Thinking)
+    assert thought.text == "**Plan** Two commands."
+    assert isinstance(said, Text)
+    assert isinstance(one, Tool)
+    assert (one.name, one.input, one.output) == ("run_shell_command", {"command": "echo c1"}, (Text("a.txt"),))
+    assert isinstance(two, Tool)
+    assert (two.output, two.is_error) == ((Text("code 3"),), True)
+    assert (first.model, first.at) == ("gemini-2.5-pro", at(2))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_message_points_at_its_own_bytes(form: str) -> None:
+    for block in read(FORMS[form])[1].blocks():
+        if isinstance(block, Text):
+            found = FORMS[form][block.ref.offset : block.ref.offset + block.ref.length]
+            assert found.startswith(b"{")
+            assert f'"{block.ref.id}"'.encode() in found
+
+
+def test_tokens_are_counted_in_our_convention() -> None:
+    usage = read(FORMS["lines"])[0].messages[1].usage
+    assert usage
+    assert (usage.input, usage.output, usage.cache_read) == (42, 17, 60)
+    assert usage.total == 119
+
+
+def test_a_message_told_again_replaces_the_former() -> None:
+    early = answer(2, "I lo", tokens=None)
+    data = lines(head(), TALK[0], early, change(lastUpdated=at(2)), TALK[1], TALK[2])
+    (round_,) = read(data)
+    assert [text_of(m) for m in round_.messages] == ["look around", "I look.", "One file."]
+    assert facts_before([round_])[-1].tokens == 2 * 119
+    assert len(events(data, "replaced")) == 1
+
+
+def test_a_result_in_a_message_of_its_own_finds_its_call() -> None:
+    both = user(3, [response("c1", "a.txt"), response("c9", "other")])
+    data = lines(head(), user(1, "go"), answer(2, "", call("c1"), call("c2", "x")), both)
+    tools = {b.id: b.output for b in read(data)[0].blocks() if isinstance(b, Tool)}
+    assert tools == {"c1": (Text("a.txt"),), "c2": (Text("x"),), "c9": (Text("other"),)}
+    again = lines(head(), user(1, "go"), answer(2, "", call("c1", "a.txt")), user(3, [response("c1", "a.txt")]))
+    assert len([b for b in read(again)[0].blocks() if isinstance(b, Tool)]) == 1
+
+
+def test_what_the_program_says_opens_no_round() -> None:
+    data = lines(
+        head(),
+        change(messages=[user(0, CONTEXT)]),
+        user(1, "go"),
+        user(2, "/stats model"),
+        user(3, "System: Please continue."),
+        {**user(4, "A new version."), "type": "info", "content": "A new version."},
+        user(5, "/proj/app/x.py is broken"),
+    )
+    assert prompts(data) == ["go", "/proj/app/x.py is broken"]
+    assert [e.text for e in events(data, "command")] == ["/stats model"]
+    assert [e.text for e in events(data, "info")] == ["A new version."]
+    assert facts_before(read(data))[-1].cwd == "/proj/app"
+
+
+def test_files_that_a_prompt_names_are_not_its_words() -> None:
+    parts = ["What is in @a.md?", "\n--- Content from referenced files ---", "\nContent from @a.md:\n", "Alpha."]
+    data = lines(head(), user(1, [{"text": part} for part in parts], displayContent=[{"text": parts[0]}]))
+    assert prompts(data) == ["What is in @a.md?"]
+    assert [e.text for e in events(data, "referenced files")] == parts[1:]
+
+
+def test_a_history_told_again_brings_nothing_new() -> None:
+    data = lines(head(), *TALK, change(sessionId="x"), change(messages=TALK[:3]), user(6, "on"), answer(7, "Yes."))
+    assert prompts(data) == ["look around", "thanks", "on"]
+    assert [e.detail for e in events(data, "history told again")] == [{"messages": 3}]
+
+
+def test_what_a_compaction_kept_is_no_prompt_again() -> None:
+    summary = user(6, "<state_snapshot>One file was found.</state_snapshot>")
+    kept = [summary, answer(7, "Got it."), user(8, "thanks")]
+    data = lines(head(), *TALK, *kept, change(messages=kept), user(9, "on"))
+    assert prompts(data) == ["look around", "thanks", "on"]
+    assert [b.text for r in read(data) for b in r.blocks() if isinstance(b, Compaction)] == [
+        "<state_snapshot>One file was found.</state_snapshot>"
+    ]
+
+
+def test_a_rewind_leaves_the_rounds_behind_that_it_took_back(tmp_path: Path) -> None:
+    data = lines(
+        head(),
+        user(1, "one"),
+        user(2, "two"),
+        user(3, "three"),
+        {"$rewindTo": "m2"},
+        user(4, "four"),
+        answer(5, "4"),
+        {"$rewindTo": "m4"},
+        user(6, "five"),
+    )
+    assert prompts(data) == ["one", "two", "three", "four", "five"]
+    path = tmp_path / "in" / "x.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path)})
+    archive.inscribe([path])
+    with Index(archive.layout) as index:
+        assert index.abandoned(archive.sessions()[0].session_id) == {2, 3, 4}
+
+
+def test_titles_folders_and_subagents_are_known() -> None:
+    started = answer(2, "", call("c1", "done", agentId="sub-1"))
+    data = lines(head(directories=["/proj/lib"]), user(1, "go"), started, change(summary="Go there"))
+    rounds = read(data)
+    facts = facts_before(rounds)[-1]
+    assert (facts.title, facts.title_by, facts.cwd) == ("Go there", "ai", "/proj/lib")
+    assert [b.sidechain for b in rounds[0].blocks() if isinstance(b, Tool)] == ["sub-1"]
+    assert facts_before(read(document(TALK, summary="Files")))[-1].title == "Files"
+
+
+def test_media_and_unknown_parts_are_kept() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    odd = {"executableCode": {"code": "1"}}
+    tool = call("c1") | {"result": [response("c1", {"a": 1}), image]}
+    data = lines(head(), user(1, [{"text": "see"}, image]), answer(2, [odd], tool), {"later": "kind"})
+    blocks = list(read(data)[0].blocks())
+    assert [b.media_type for b in blocks if isinstance(b, Media)] == ["image/png"]
+    assert [(b.kind, b.value) for b in blocks if isinstance(b, Unknown)] == [("executableCode", odd)]
+    (made,) = (b for b in blocks if isinstance(b, Tool))
+    assert made.output
+    assert [type(part) for part in made.output] == [Unknown, Media]
+    assert [e.detail for e in events(data, "unknown")] == [{"later": "kind"}]
+
+
+def test_a_thought_that_stands_twice_is_read_once() -> None:
+    content: list[Any] = [{"text": "**Plan** Two commands.", "thought": True}, {"text": "I look."}]
+    content.append({"functionCall": {"id": "c1", "name": "run_shell_command", "args": {}}})
+    data = lines(head(), TALK[0], answer(2, content, call("c1", "x"), thoughts=[THOUGHT]))
+    kinds = [type(b) for b in read(data)[0].messages[1].blocks]
+    assert kinds == [Thinking, Text, Tool]
+
+
+def test_damage_is_reported_and_nothing_behind_it_is_lost() -> None:
+    data = lines(head(), TALK[0], b'{"id":"m2","ty', b"\0\0", TALK[2])
+    (round_,) = read(data)
+    assert [p.what[:8] for p in round_.problems("x")] == ["not JSON", "2 NUL by"]
+    assert text_of(round_.messages[-1]) == "One file."
+
+
+def test_half_a_line_at_the_end_is_not_yet_there() -> None:
+    data = FORMS["lines"]
+    assert read(data + b'{"id":"m9","type":"us') == read(data)
+    cut = FORMS["document"].index(b"Welcome")
+    assert text_of(read(FORMS["document"][:cut])[1].messages[-1]) == "thanks"

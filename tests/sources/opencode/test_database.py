@@ -1,0 +1,133 @@
+"""Sessions in the database: seen as they are at one moment, and nothing there is touched."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.conftest import tree
+
+from muniment.archive import Archive
+from muniment.inscribe import Outcome
+from muniment.sources.base import Found, head_of
+from muniment.sources.opencode import SOURCE
+
+from . import homes
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "user" / ".local" / "share" / "opencode"
+
+
+@pytest.fixture
+def used(home: Path) -> Iterator[apsw.Connection]:
+    """A database in use: what was written lies in its log."""
+    db = homes.database(home / "opencode.db")
+    yield db
+    db.close()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+
+
+def found(home: Path) -> list[Found]:
+    return list(SOURCE.gather(SOURCE.candidates(home), home, [home]))
+
+
+def content(session: Found, number: int = 0) -> bytes:
+    return b"".join(SOURCE.content(session.files[number]))
+
+
+def inscribe(archive: Archive) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    archive.inscribe([], outcomes.append)
+    return outcomes
+
+
+def test_a_session_is_the_document_that_an_export_gives(home: Path, used: apsw.Connection) -> None:
+    (session,) = found(home)
+    made = json.loads(content(session))
+    assert made["messages"] == homes.DOCUMENT["messages"]
+    assert made["info"] == homes.DOCUMENT["info"] | {"permission": []}
+    assert (session.native_id, session.home) == (homes.NATIVE, True)
+
+
+def test_what_has_no_place_in_the_document_is_kept_beside_it(home: Path, used: apsw.Connection) -> None:
+    (session,) = found(home)
+    rows = [json.loads(line) for line in content(session, 1).splitlines()]
+    assert [row["table"] for row in rows] == ["session", "todo"]
+    assert rows[1]["row"]["content"] == "sound the horn"
+
+
+@pytest.mark.parametrize("odd", [None, "{}", '{ "role":"user"}', "no JSON", '{"role":\n"user","text":"ü"}'])
+def test_sizes_are_known_without_making_the_documents(home: Path, used: apsw.Connection, odd: str | None) -> None:
+    if odd:
+        used.execute("INSERT INTO message VALUES ('msg_x', ?, 1, 1, ?)", (homes.NATIVE, odd))
+        used.execute("INSERT INTO part VALUES ('prt_x', 'msg_x', ?, 1, 1, ?)", (homes.NATIVE, odd))
+    bare = copy.deepcopy(homes.DOCUMENT) | {"messages": []}
+    bare["info"]["id"] = "ses_bare"
+    homes.add(used, bare)
+    for session in found(home):
+        for number, file in enumerate(session.files):
+            assert file.size == len(content(session, number))
+            json.loads(content(session, number).splitlines()[0] + (b"" if number else b"]}"))
+
+
+def test_nothing_in_the_home_is_touched(home: Path, used: apsw.Connection, archive: Archive) -> None:
+    before = {path: path.stat() for path in home.rglob("*")}, tree(home)
+    assert [outcome.what for outcome in inscribe(archive)] == ["new"]
+    after = {path: path.stat() for path in home.rglob("*")}, tree(home)
+    assert after[1] == before[1]
+    assert {p: s.st_mtime_ns for p, s in after[0].items()} == {p: s.st_mtime_ns for p, s in before[0].items()}
+
+
+def test_a_database_at_rest_is_read_without_a_log(home: Path, archive: Archive) -> None:
+    homes.database(home / "opencode.db").close()
+    assert sorted(tree(home)) == ["opencode.db"]
+    assert [outcome.what for outcome in inscribe(archive)] == ["new"]
+    assert sorted(tree(home)) == ["opencode.db"]
+    assert [outcome.what for outcome in inscribe(archive)] == []
+
+
+def test_a_restore_gives_a_document_that_can_be_imported(home: Path, used: apsw.Connection, archive: Archive) -> None:
+    inscribe(archive)
+    expected = content(found(home)[0])
+    archive.restore(archive.sessions()[0].session_id)
+    exported = home / "exported" / f"{homes.NATIVE}.json"
+    assert exported.read_bytes() == expected
+    assert inscribe(archive)[0].problems == ()
+    assert len(archive.sessions()) == 1
+
+
+def test_a_session_that_grows_keeps_what_was_there(home: Path, used: apsw.Connection, archive: Archive) -> None:
+    inscribe(archive)
+    message = copy.deepcopy(homes.DOCUMENT["messages"][0])
+    message["info"] |= {"id": "msg_later", "time": {"created": 1780999999999}}
+    message["parts"] = [{"id": "prt_later", "type": "text", "text": "And by day?"}]
+    homes.add_message(used, message)
+    (outcome,) = inscribe(archive)
+    assert outcome.what == "version"
+    (session,) = archive.sessions()
+    assert (session.rounds, session.versions) == (3, 1)
+
+
+def test_any_database_is_recognised_by_its_tables(tmp_path: Path, home: Path, used: apsw.Connection) -> None:
+    path = home / "opencode.db"
+    used.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert SOURCE.matches(path, head_of(path))
+    other = apsw.Connection(str(tmp_path / "other.db"))
+    other.execute("CREATE TABLE session (id)")
+    other.close()
+    assert not SOURCE.matches(tmp_path / "other.db", head_of(tmp_path / "other.db"))
+
+
+def test_a_damaged_database_is_no_reason_to_fail(home: Path) -> None:
+    homes.database(home / "opencode.db").close()
+    whole = (home / "opencode.db").read_bytes()
+    (home / "opencode.db").write_bytes(whole[:2000] + b"\0" * 3000 + whole[5000:])
+    assert found(home) == []

@@ -1,0 +1,326 @@
+"""Data exports: many conversations in one file, each a session, and not one byte lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muniment.archive import Archive
+from muniment.errors import Unsupported
+from muniment.model import Facts, Round, Text, Tool, Unknown
+from muniment.restore import Target
+from muniment.sources import exports, find_in, named, recognise
+from muniment.sources.base import MAX_LINE_BYTES, Found, Move, bytes_of, records
+
+ENV = {"HOME": "/nowhere"}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def claude(number: int, *said: str, **more: Any) -> dict[str, Any]:
+    messages = [
+        {
+            "uuid": f"{number:08d}-0000-4000-8000-{turn:012d}",
+            "sender": "assistant" if turn % 2 else "human",
+            "content": [{"type": "text", "text": words}],
+            "created_at": f"2026-01-02T03:04:{turn:02d}Z",
+        }
+        for turn, words in enumerate(said)
+    ]
+    about = {
+        "uuid": f"{number:08d}-1111-4111-8111-111111111111",
+        "name": f"chat {number}",
+        "updated_at": str(len(said)),
+    }
+    return about | {"created_at": "2026-01-02T03:04:00Z"} | more | {"chat_messages": messages}
+
+
+def chatgpt(number: int, *said: str, **more: Any) -> dict[str, Any]:
+    names = ["root", *(f"n{turn}" for turn in range(len(said)))]
+    mapping: dict[str, Any] = {"root": {"id": "root", "parent": None, "children": names[1:2], "message": None}}
+    for turn, words in enumerate(said):
+        role = "assistant" if turn % 2 else "user"
+        content = {"content_type": "text", "parts": [words]}
+        message = {"author": {"role": role}, "create_time": 1e9 + turn, "content": content, "recipient": "all"}
+        node = {"id": names[turn + 1], "parent": names[turn], "children": names[turn + 2 : turn + 3]}
+        mapping[names[turn + 1]] = node | {"message": message}
+    return {"conversation_id": f"gpt-{number}", "title": f"chat {number}", "mapping": mapping} | more
+
+
+FORMATS = pytest.mark.parametrize("make", [claude, chatgpt], ids=["claude-ai", "chatgpt"])
+
+
+def write(path: Path, conversations: list[Any], indent: int | None = None) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(conversations, indent=indent, ensure_ascii=False))
+    return path
+
+
+def read(session: Found) -> list[Round]:
+    source, (main, *_) = named(session.source), session.files
+    facts = Facts(session.session_id, session.source, native_id=session.native_id)
+    return list(source.read(records(source.open(main.name, bytes_of(main))), facts))
+
+
+def words(rounds: list[Round]) -> list[str]:
+    return [block.text for round_ in rounds for block in round_.blocks() if isinstance(block, Text)]
+
+
+def damage(rounds: list[Round]) -> list[str]:
+    return [block.damage for r in rounds for block in r.blocks() if isinstance(block, Unknown) and block.damage]
+
+
+# -- taking a file apart
+
+
+@settings(deadline=None)
+@given(values=st.lists(JSON, max_size=5), indent=st.sampled_from([None, 2]), size=st.integers(1, 50))
+def test_objects_lie_where_they_are_found_however_the_file_is_cut(values: list[Any], indent: Any, size: int) -> None:
+    data = json.dumps(values, indent=indent).encode()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    found = [json.loads(data[span.start : span.end]) for span in exports.objects(pieces)]
+    assert found == [value for value in values if isinstance(value, dict)]
+
+
+@settings(deadline=None)
+@given(values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=3), max_size=5))
+def test_objects_may_stand_on_lines_of_their_own(values: list[Any]) -> None:
+    data = b"\n".join(json.dumps(value).encode() for value in values)
+    assert [json.loads(data[span.start : span.end]) for span in exports.objects([data])] == values
+
+
+@settings(deadline=None)
+@given(data=st.binary(max_size=200))
+def test_any_bytes_can_be_taken_apart(data: bytes) -> None:
+    spans = list(exports.objects([data[:50], data[50:]]))
+    assert all(0 <= span.start < span.end <= len(data) for span in spans)
+    b"".join(exports.lines([data], lambda raw: [raw]))
+
+
+def test_an_object_that_is_too_large_is_told_of_and_not_held() -> None:
+    def pieces() -> Any:
+        yield b'[{"a":"'
+        yield from (b"x" * (1 << 20) for _ in range((MAX_LINE_BYTES >> 20) + 2))
+        yield b'"},{"b":1}]'
+
+    made = b"".join(exports.lines(pieces(), lambda raw: [raw + b"\n"])).split(b"\n")
+    assert made[0].startswith(b"# an object of 69")
+    assert made[0].endswith(b"is kept and not read")
+    assert made[1:] == [b'{"b":1}', b""]
+
+
+# -- sessions
+
+
+@FORMATS
+@pytest.mark.parametrize("indent", [None, 1])
+def test_every_conversation_is_a_session_with_its_own_bytes(make: Any, indent: int | None, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [make(1, "a", "b"), make(2, "c", "d", "e"), make(3, "f")], indent)
+    sessions = list(find_in(path, ENV))
+    assert [words(read(session)) for session in sessions] == [["a", "b"], ["c", "d", "e"], ["f"]]
+    assert len({session.session_id for session in sessions}) == 3
+    assert b"".join(b"".join(bytes_of(session.files[0])) for session in sessions) == path.read_bytes()
+
+
+@FORMATS
+def test_a_conversation_that_occurs_twice_is_two_sessions(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [make(1, "a"), make(1, "a", "b")])
+    sessions = list(find_in(path, ENV))
+    assert len({session.session_id for session in sessions}) == 2
+    assert [words(read(session)) for session in sessions] == [["a"], ["a", "b"]]
+
+
+@FORMATS
+def test_what_is_no_conversation_stays_with_the_next_one(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [make(1, "a"), None, 7, make(2, "b")])
+    sessions = list(find_in(path, ENV))
+    assert [words(read(session)) for session in sessions] == [["a"], ["b"]]
+    assert [len(damage(read(session))) for session in sessions] == [0, 1]
+
+
+@FORMATS
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_an_export_cut_anywhere_is_read_as_far_as_it_goes(
+    make: Any, data: st.DataObject, tmp_path_factory: Any
+) -> None:
+    path = write(tmp_path_factory.mktemp("cut") / "conversations.json", [make(1, "a", "b"), make(2, "c", "d")])
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut])
+    source = recognise(path)
+    sessions = list(source.gather([path], path.parent, [])) if source else []
+    said = [word for session in sessions for word in words(read(session))]
+    assert said == ["a", "b", "c", "d"][: len(said)]
+    kept = b"".join(b"".join(bytes_of(session.files[0])) for session in sessions)
+    assert kept == (whole[:cut] if sessions else b"")
+
+
+@FORMATS
+def test_the_parts_of_an_export_restore_to_the_export(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "export" / "conversations.json", [make(1, "a", "b"), make(2, "c"), make(3, "d")], 1)
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([path])
+    for session in archive.sessions():
+        archive.restore(session.session_id, Target(to=tmp_path / "back"))
+    parts = sorted((tmp_path / "back" / "conversations.json.parts").iterdir())
+    assert len(parts) == 3
+    assert b"".join(part.read_bytes() for part in parts) == path.read_bytes()
+    assert all(checked.lossless and not checked.problems for checked in archive.check_stored())
+
+
+@FORMATS
+def test_a_restored_part_is_the_same_session(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "export" / "conversations.json", [make(1, "a", "b"), make(2, "c"), make(3, "d")])
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([path])
+    before = {session.session_id for session in archive.sessions()}
+    for name in before:
+        archive.restore(name, Target(to=tmp_path / "back"))
+    outcomes: list[str] = []
+    archive.inscribe([tmp_path / "back"], lambda outcome: outcomes.append(outcome.what))
+    assert {session.session_id for session in archive.sessions()} == before
+    assert set(outcomes) == {"unchanged"}
+
+
+@FORMATS
+def test_a_later_export_goes_on_where_the_earlier_ended(make: Any, tmp_path: Path) -> None:
+    first = write(tmp_path / "january" / "conversations.json", [make(1, "a", "b"), make(2, "c"), make(3, "z")])
+    second = write(tmp_path / "june" / "conversations.json", [make(1, "a", "b", "c", "d"), make(2, "c"), make(3, "z")])
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([first])
+    outcomes: list[str] = []
+    archive.inscribe([second], lambda outcome: outcomes.append(outcome.what))
+    assert sorted(outcomes) == ["unchanged", "unchanged", "version"]
+    grown = max(archive.sessions(), key=lambda session: session.messages)
+    assert words(list(archive.rounds(grown))) == ["a", "b", "c", "d"]
+    for path in (first, second):
+        path.rename(path.with_suffix(".away"))
+    for session in archive.sessions():
+        archive.restore(session.session_id)
+    for path in (first, second):
+        parts = sorted(path.with_name("conversations.json.parts").iterdir())
+        assert b"".join(part.read_bytes() for part in parts) == path.with_suffix(".away").read_bytes()
+
+
+def test_a_change_beside_the_conversation_is_kept_too(tmp_path: Path) -> None:
+    """The time of the last change is no record: the bytes that tell it must not be lost for that."""
+    path = write(tmp_path / "work" / "conversations.json", [claude(1, "a", "b")])
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([path])
+    write(path, [claude(1, "a", "b", updated_at="2026-05-05")])
+    archive.inscribe([path])
+    kept = path.read_bytes()
+    path.unlink()
+    archive.restore(archive.sessions()[0].session_id)
+    assert path.read_bytes() == kept
+
+
+@FORMATS
+def test_inscribing_an_export_twice_changes_nothing(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [make(1, "a", "b"), make(2, "c")])
+    archive = Archive(tmp_path / "store", ENV)
+    assert archive.inscribe([path]) == 2
+    todo = archive.plan(archive.find([path]))
+    assert (len(todo.tasks), todo.unchanged) == (0, 2)
+
+
+@FORMATS
+def test_reindex_gives_the_same_archive(make: Any, tmp_path: Path) -> None:
+    path = write(tmp_path / "conversations.json", [make(1, "a", "b"), make(2, "c")])
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([path])
+    before = [(session.session_id, session.title, session.messages) for session in archive.sessions()]
+    archive.reindex()
+    assert [(session.session_id, session.title, session.messages) for session in archive.sessions()] == before
+
+
+@FORMATS
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=4), max_size=4))
+def test_what_nobody_expects_is_kept_and_not_fatal(make: Any, values: list[Any], tmp_path_factory: Any) -> None:
+    odd = make(1, "a", "b")
+    if make is claude:
+        odd["chat_messages"] += values
+        odd["chat_messages"] += [{"sender": "human", "content": values}, {"sender": "assistant", "attachments": values}]
+    else:
+        odd["mapping"] |= {f"odd {number}": value for number, value in enumerate(values)}
+        odd["mapping"]["m"] = {"id": "m", "parent": "n0", "message": {"author": {"role": "tool"}, "content": values}}
+    path = write(tmp_path_factory.mktemp("odd") / "conversations.json", [odd])
+    (session,) = named("claude-ai" if make is claude else "chatgpt").gather([path], path.parent, [])
+    rounds = read(session)
+    assert words(rounds)[:2] == ["a", "b"] or set(words(rounds)) >= {"a", "b"}
+    assert not damage(rounds)
+
+
+def test_a_session_of_an_export_cannot_be_moved(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([write(tmp_path / "conversations.json", [claude(1, "a")])])
+    with pytest.raises(Unsupported):
+        archive.restore(archive.sessions()[0].session_id, Target(move=Move(cwd="/elsewhere")))
+
+
+# -- Claude.ai
+
+
+def test_results_without_ids_find_their_calls(tmp_path: Path) -> None:
+    odd = claude(1, "find it", "")
+    odd["chat_messages"][1]["content"] = [
+        {"type": "tool_use", "id": None, "name": "search", "input": {"query": "a"}},
+        {"type": "tool_use", "id": None, "name": "search", "input": {"query": "b"}},
+        {"type": "tool_result", "tool_use_id": None, "content": [{"type": "text", "text": "A"}]},
+        {"type": "tool_result", "tool_use_id": None, "content": "B"},
+        {"type": "voice_note", "text": "hm"},
+    ]
+    (session,) = find_in(write(tmp_path / "conversations.json", [odd]), ENV)
+    tools = [block for round_ in read(session) for block in round_.blocks() if isinstance(block, Tool)]
+    given = [(tool.input, [part.text for part in tool.output or () if isinstance(part, Text)]) for tool in tools]
+    assert given == [({"query": "a"}, ["A"]), ({"query": "b"}, ["B"])]
+
+
+def test_flat_text_stands_in_where_there_are_no_blocks(tmp_path: Path) -> None:
+    odd = claude(1, "x", "y")
+    odd["chat_messages"][0] |= {"content": [], "text": "only flat"}
+    (session,) = find_in(write(tmp_path / "conversations.json", [odd]), ENV)
+    assert words(read(session)) == ["only flat", "y"]
+
+
+# -- ChatGPT
+
+
+def test_branches_come_in_the_order_of_time_and_know_their_parents(tmp_path: Path) -> None:
+    tree = chatgpt(1, "first", "answer", "later", "last")
+    edited = {
+        "author": {"role": "user"},
+        "create_time": 1e9 + 1.5,
+        "content": {"content_type": "text", "parts": ["edit"]},
+    }
+    tree["mapping"]["e"] = {"id": "e", "parent": "root", "children": [], "message": edited | {"recipient": "all"}}
+    tree["current_node"] = "e"
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    rounds = read(session)
+    assert words(rounds) == ["first", "answer", "edit", "later", "last"]
+    assert [round_.parent for round_ in rounds] == ["root", "root", "n1"]
+    events = [block.kind for block in rounds[-1].messages[-1].blocks if not isinstance(block, Text)]
+    assert events == ["open branch"]
+
+
+def test_parents_that_lead_in_a_circle_are_read_once(tmp_path: Path) -> None:
+    tree = chatgpt(1, "a", "b", "c")
+    tree["mapping"]["n0"]["parent"] = "n2"
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    assert sorted(words(read(session))) == ["a", "b", "c"]
+
+
+def test_a_very_long_conversation_is_no_trouble(tmp_path: Path) -> None:
+    (session,) = find_in(write(tmp_path / "conversations.json", [chatgpt(1, *map(str, range(5000)))]), ENV)
+    assert words(read(session)) == [str(number) for number in range(5000)]

@@ -1,0 +1,286 @@
+"""Generic JSON of the model APIs: read whatever its shape, and never taken from another source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muniment import check, demo
+from muniment.archive import Archive
+from muniment.model import Facts, Round, Text, Thinking, Tool, Unknown
+from muniment.model.rounds import Usage, text_of
+from muniment.sources import find_in, named, recognise
+from muniment.sources.base import HEAD_BYTES, bytes_of, head_of, records
+from muniment.sources.messages import find, told
+
+ENV = {"HOME": "/nowhere"}
+USER = {"role": "user", "content": "hello"}
+ANSWER = {"role": "assistant", "content": "good day"}
+
+
+def rounds(*values: Any, indent: int | None = None) -> list[Round]:
+    source = named("messages")
+    data = "\n".join(json.dumps(value, indent=indent) for value in values).encode()
+    return list(source.read(records(source.open("x.json", [data])), Facts("x", "messages")))
+
+
+def said(found: list[Round]) -> list[tuple[str, str]]:
+    return [(m.role, text_of(m)) for round_ in found for m in round_.messages if text_of(m)]
+
+
+def tools(found: list[Round]) -> list[Tool]:
+    return [block for round_ in found for block in round_.blocks() if isinstance(block, Tool)]
+
+
+SHAPES: dict[str, list[Any]] = {
+    "document": [{"model": "x", "messages": [USER, ANSWER]}],
+    "array": [[USER, ANSWER]],
+    "lines": [USER, ANSWER],
+    "responses": [{"model": "x", "input": [USER | {"type": "message"}, ANSWER | {"type": "message"}]}],
+    "string input": [{"model": "x", "input": "hello", "output": [ANSWER | {"type": "message", "id": "m"}]}],
+    "completion": [{"request": {"messages": [USER]}, "response": {"id": "c", "choices": [{"message": ANSWER}]}}],
+    "anthropic": [{"request": {"messages": [USER]}, "response": ANSWER | {"id": "m", "type": "message", "model": "x"}}],
+    "choices beside messages": [{"messages": [USER], "choices": [{"message": ANSWER}]}],
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_says_the_same(shape: str, indent: int | None, tmp_path: Path) -> None:
+    assert said(rounds(*SHAPES[shape], indent=indent)) == [("user", "hello"), ("assistant", "good day")]
+    path = tmp_path / "x.json"
+    path.write_text("\n".join(json.dumps(value, indent=indent) for value in SHAPES[shape]))
+    assert (source := recognise(path))
+    assert source.name == "messages"
+    assert all(checked.lossless for session in find_in(path, ENV) for checked in check.check_found(session))
+
+
+def test_a_log_that_repeats_itself_is_said_once() -> None:
+    more = {"role": "user", "content": "and you?"}
+    log = [
+        {"request": {"model": "x", "messages": [USER]}, "response": ANSWER | {"id": "m1", "model": "x"}},
+        {"request": {"model": "x", "messages": [USER, ANSWER, more]}, "response": ANSWER | {"id": "m2", "model": "x"}},
+    ]
+    found = rounds(*log)
+    assert said(found) == [
+        ("user", "hello"),
+        ("assistant", "good day"),
+        ("user", "and you?"),
+        ("assistant", "good day"),
+    ]
+    assert len(found) == 2
+
+
+def test_a_log_of_other_conversations_is_said_whole() -> None:
+    log = [{"messages": [USER, ANSWER]}, {"messages": [{"role": "user", "content": "bye"}, ANSWER]}]
+    assert [words for _, words in said(rounds(*log))] == ["hello", "good day", "bye", "good day"]
+
+
+def test_calls_and_results_meet_in_all_three_apis() -> None:
+    anthropic = rounds(
+        USER,
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "out", "is_error": True}]},
+    )
+    call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    chat = rounds(
+        USER,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "t", "content": "out"},
+    )
+    responses = rounds(
+        {
+            "input": [
+                USER,
+                {"type": "function_call", "id": "fc", "call_id": "t", "name": "f", "arguments": '{"a": 1}'},
+                {"type": "function_call_output", "call_id": "t", "output": "out"},
+            ]
+        }
+    )
+    for found in (anthropic, chat, responses):
+        (tool,) = tools(found)
+        assert (tool.id, tool.name, tool.input, tool.output) == ("t", "f", {"a": 1}, (Text("out"),))
+        assert len(found) == 1
+    assert tools(anthropic)[0].is_error is True
+
+
+def test_arguments_that_are_no_json_stay_as_they_are() -> None:
+    call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
+    (tool,) = tools(rounds(USER, {"role": "assistant", "content": None, "tool_calls": [call]}))
+    assert tool.input == '{"a": '
+
+
+def test_reasoning_refusals_and_what_is_unknown_are_kept() -> None:
+    content = [
+        {"type": "redacted_thinking", "data": "sealed"},
+        {"type": "refusal", "refusal": "no"},
+        {"type": "hologram", "depth": 3},
+    ]
+    (round_,) = rounds(USER, {"role": "assistant", "reasoning_content": "hm", "content": content})
+    kinds = {type(block): block for block in round_.messages[1].blocks}
+    assert isinstance(kinds[Unknown], Unknown)
+    assert kinds[Unknown].value == {"type": "hologram", "depth": 3}
+    thoughts = [block for block in round_.messages[1].blocks if isinstance(block, Thinking)]
+    assert [(t.text, t.signature, t.redacted) for t in thoughts] == [("hm", None, False), ("", "sealed", True)]
+    assert [
+        getattr(block, "text", "") for block in round_.messages[1].blocks if getattr(block, "kind", "") == "refusal"
+    ] == ["no"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 5}, Usage(10, 2, 5)),
+        ({"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}, Usage(6, 2, 4)),
+        ({"input_tokens": 10, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}}, Usage(6, 2, 4)),
+        (None, None),
+    ],
+)
+def test_tokens_are_counted_in_one_way(usage: Any, counted: Usage | None) -> None:
+    assert told.usage_of(usage) == counted
+
+
+# -- telling
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"sessionId": "s", "projectHash": "h", "messages": [{"type": "user", "content": "x"}]},
+        {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": []}]},
+        {"schema_version": "ATIF-v1.7", "steps": [], "messages": [USER]},
+        {"session": {"id": "s"}, "items": [USER]},
+        {"role": "user", "message": {"content": "x"}},
+        {"type": "user", "message": USER, "uuid": "u", "sessionId": "s"},
+        {"type": "message", "role": "user", "content": "x", "parent_id": "p"},
+        {"timestamp": "t", "type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
+        {"role": "admin", "content": "x"},
+        {"role": "user", "content": {"odd": 1}},
+        {"messages": ["hello"]},
+        {"messages": []},
+        {"name": "package", "version": "1"},
+    ],
+)
+def test_what_others_write_is_not_taken(value: Any) -> None:
+    for data in (json.dumps(value).encode(), json.dumps([value]).encode(), json.dumps(value, indent=2).encode()):
+        assert not find.matches(Path("x.json"), data)
+
+
+def test_one_line_that_does_not_fit_is_enough_to_refuse() -> None:
+    lines = [json.dumps(value).encode() for value in (USER, ANSWER, {"type": "session", "id": "x"}, USER)]
+    assert not find.matches(Path("x.jsonl"), b"\n".join(lines))
+
+
+def test_no_sample_of_another_source_is_taken() -> None:
+    for path in demo.SAMPLES.rglob("*"):
+        if path.is_file() and "messages" not in path.parts:
+            assert not find.matches(path, head_of(path)), path
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"model": "x", "messages": [USER | {"content": "y" * HEAD_BYTES}, ANSWER]}, USER | {"content": "y" * HEAD_BYTES}],
+)
+def test_what_is_longer_than_its_head_is_told_by_its_beginning(value: Any) -> None:
+    assert find.matches(Path("x.json"), json.dumps(value).encode()[:HEAD_BYTES])
+
+
+def test_lines_cut_by_the_end_of_the_head_are_no_hindrance() -> None:
+    data = b"\n".join(json.dumps(USER | {"content": "z" * 5000}).encode() for _ in range(15))
+    assert find.matches(Path("x.jsonl"), data[:HEAD_BYTES])
+
+
+# -- sessions
+
+
+def test_a_log_that_grows_is_one_session_and_restores_exactly(tmp_path: Path) -> None:
+    path = tmp_path / "work" / "log.jsonl"
+    path.parent.mkdir()
+    archive = Archive(tmp_path / "store", ENV)
+    outcomes: list[str] = []
+    for count in range(1, 4):
+        path.write_text("".join(json.dumps(value) + "\n" for value in [USER, ANSWER] * count))
+        archive.inscribe([path], lambda outcome: outcomes.append(outcome.what))
+    assert outcomes == ["new", "appended", "appended"]
+    kept = path.read_bytes()
+    path.unlink()
+    archive.restore(archive.sessions()[0].session_id)
+    assert path.read_bytes() == kept
+    assert archive.sessions()[0].rounds == 3
+    assert [checked.lossless for checked in archive.check_stored()] == [True]
+
+
+def test_a_document_that_is_written_anew_keeps_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "work" / "chat.json"
+    path.parent.mkdir()
+    archive = Archive(tmp_path / "store", ENV)
+    outcomes: list[str] = []
+    for count in (1, 2):
+        path.write_text(json.dumps({"messages": [USER, ANSWER] * count}, indent=1))
+        archive.inscribe([path], lambda outcome: outcomes.append(outcome.what))
+    assert outcomes == ["new", "version"]
+    assert archive.sessions()[0].rounds == 2
+    assert len(archive.sessions()) == 1
+
+
+def test_other_first_answers_make_other_sessions(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_text(json.dumps([USER, ANSWER | {"content": f"answer {number}"}]))
+    assert len({session.session_id for session in find_in(tmp_path, ENV)}) == 3
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+PART = st.dictionaries(
+    st.sampled_from(["type", "text", "id", "input", "content", "tool_use_id", "source"]), JSON, max_size=5
+)
+MESSAGE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "user", "assistant", "tool"])},
+    optional={
+        "content": JSON | st.lists(PART, max_size=3),
+        "tool_calls": st.lists(st.dictionaries(st.sampled_from(["id", "function"]), JSON, max_size=2), max_size=2),
+        "refusal": JSON,
+        "usage": JSON,
+        "id": JSON,
+    },
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(MESSAGE, max_size=6))
+def test_whatever_a_message_holds_is_read(messages: list[Any]) -> None:
+    found = rounds({"messages": [USER, *messages]})
+    assert said(found)[0] == ("user", "hello")
+    assert not [b.damage for r in found for b in r.blocks() if isinstance(b, Unknown) and b.damage]
+
+
+TEXTS = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant"]), st.text(min_size=1, max_size=30)), min_size=1, max_size=8
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(TEXTS, st.sampled_from([None, 1]), st.booleans())
+def test_all_that_is_said_comes_back(texts: list[tuple[str, str]], indent: Any, lines: bool) -> None:
+    messages = [{"role": role, "content": words} for role, words in texts]
+    found = rounds(*messages) if lines else rounds({"messages": messages}, indent=indent)
+    assert said(found) == texts
+
+
+def test_deep_and_broken_json_is_refused_or_reported(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(
+        json.dumps(USER).encode() + b"\n" + b'{"role":"user","content":' + b"[" * 100_000 + b"\n" + b"{]\n"
+    )
+    (session,) = named("messages").gather([path], tmp_path, [])
+    source = named("messages")
+    found = list(source.read(records(source.open("x.jsonl", bytes_of(session.files[0]))), Facts("x", "messages")))
+    assert [b.damage for r in found for b in r.blocks() if isinstance(b, Unknown) and b.damage]
