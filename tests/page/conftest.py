@@ -54,8 +54,9 @@ def serve(store: Path) -> Iterator[Viewer]:
         process.communicate(timeout=20)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """For one module: while it runs, playwright holds an event loop that tests of others would trip over."""
     with chromium() as running:
         yield running
 
