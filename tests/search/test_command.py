@@ -79,6 +79,16 @@ def test_without_a_query_only_engagements_are_listed(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("understood")
+def test_a_filter_given_several_times_takes_any_of_its_values(run: Run) -> None:
+    assert run("-m", "debug", "-m", "review").stderr.startswith("2 engagements; ")
+    assert run("-m", "debug", "-m", "plan", "-a", "reed", "-a", "nobody").stderr.startswith("1 engagement; ")
+    assert run("--model", "claude-x", "--model", "gpt-9").stderr.startswith("2 engagements; ")
+    none = run("--open", "-p", "here", "-p", "there")
+    assert isinstance(none.exception, NotFound)
+    assert "with --project here --project there --open" in none.exception.hint
+
+
+@pytest.mark.usefixtures("understood")
 def test_days(run: Run) -> None:
     today = datetime.now(UTC).astimezone().date()
     for args in (("--today",), ("-w",), ("-d", today.isoformat()), ("--since", today.isoformat()), ("--today", "-w")):

@@ -102,9 +102,26 @@ def test_without_anything_all_come_and_the_latest_first(filled: Archive) -> None
         ({"since": "2026-03-21T08:00:00Z", "until": "2026-03-21T10:00:00Z"}, [PLAN]),
         ({"method": "debug", "agent": "reed", "project": "login"}, [LOGIN]),
         ({"method": "debug", "phase": "blocked"}, []),
+        ({"method": ("debug", "plan")}, [PLAN, LOGIN]),
+        ({"method": ("debug", "write"), "phase": ("completed", "blocked")}, [LOGIN, PAPER]),
+        ({"project": ("INSCR", "proj/lo")}, [LOGIN, PAPER]),
+        ({"agent": ("reed", "nobody")}, [PLAN, LOGIN]),
+        ({"source": ("codex", "claude-code"), "model": ("claude-x", "gpt-9")}, [PLAN, LOGIN, PAPER]),
+        ({"source": ("codex", "gemini")}, []),
+        ({"model": "gpt-9"}, []),
+        ({"method": ()}, [PLAN, LOGIN, PAPER]),
+        ({"project": "inscr", "exact": True}, []),
+        ({"project": ("inscription", "/proj/login"), "exact": True}, [LOGIN, PAPER]),
+        ({"project": "", "exact": True}, [PLAN]),
+        ({"project": ("", "inscription"), "exact": True}, [PLAN, PAPER]),
+        ({"agent": "ree", "exact": True}, []),
+        ({"agent": ("Reed", "Shade"), "exact": True}, [PLAN, LOGIN]),
+        ({"agent": "claude", "exact": True}, []),
+        ({"left_open": True}, [PLAN]),
+        ({"left_open": True, "method": ("debug", "write")}, []),
     ],
 )
-def test_filters_and_their_combinations(filled: Archive, filters: dict[str, str], expected: list[str]) -> None:
+def test_filters_and_their_combinations(filled: Archive, filters: dict[str, Any], expected: list[str]) -> None:
     assert topics(filled, **filters) == expected
 
 
@@ -254,3 +271,19 @@ def test_what_was_searched_is_counted(filled: Archive) -> None:
     there = search.searched(filled.layout)
     assert (there.sessions, there.engagements, there.ingested) == (3, 3, 3)
     assert there.blocks > 9
+
+
+def test_of_several_values_any_holds_for_rounds_ghosts_and_counts(filled: Archive) -> None:
+    assert rounds(filled, "answer", method=("debug", "write")) == {("login", 1), *(("paper", n) for n in (1, 2, 3))}
+    assert rounds(filled, "answer", left_open=True) == {("login", 2), ("login", 3)}
+    assert rounds(filled, "answer", project=("ghost", "inscription"), exact=True) == {
+        (name, number) for name in ("ghost", "paper") for number in (1, 2, 3)
+    }
+    ghosts = [found.ghost for found in filled.find_engagements(Query(ghosts=True, method=("", "plan"), exact=True))]
+    assert sorted(ghosts) == [False, True], "a ghost has no method"
+    assert search.count(filled.layout, Query(method=("debug", "plan"))).method == {"plan": 1, "debug": 1}
+
+
+def test_any_number_of_values_may_be_given(filled: Archive) -> None:
+    many = tuple(f"name {number}" for number in range(5_000))
+    assert topics(filled, agent=(*many, "reed"), project=(*many, "login"), method=(*many, "debug")) == [LOGIN]

@@ -12,6 +12,8 @@ import pytest
 from starlette.routing import Route
 
 from muniment.archive import Archive
+from muniment.model.engagements import METHODS, PHASES
+from muniment.search.query import OPEN_PHASES
 from muniment.store.layout import Layout
 from muniment.surfaces.web import app, describe
 from muniment.surfaces.web.keys import Keys
@@ -199,8 +201,43 @@ def test_search_finds_engagements_and_blocks_and_takes_the_filters(viewer: Viewe
     assert viewer.get("/api/search", shapes.Found) == viewer.get("/api/search?q=%22%22", shapes.Found)
 
 
+def test_of_several_values_of_a_filter_any_holds(viewer: Viewer) -> None:
+    def sessions(asked: str) -> set[str]:
+        found = viewer.get(f"/api/search?{asked}&limit=200", shapes.Found)
+        return {one.session_id for one in (*found.engagements, *found.hits)}
+
+    assert sessions("project=shop") == {MAIN}
+    assert sessions("project=shop&project=other") == sessions("q=the&project=oth&project=sho") == {MAIN, OTHER}
+    assert sessions("project=sho&project=oth&exact=1") == set()
+    assert sessions("project=shop&project=nothing&exact=1") == {MAIN}
+    assert sessions("source=codex&source=claude-code&model=claude-x&model=y&agent=claude&agent=z") == {MAIN, OTHER}
+    assert sessions("project=&exact=1") == set(), "every session here has a project"
+    every = "&".join(f"method={name}" for name in METHODS) + "&" + "&".join(f"phase={name}" for name in PHASES)
+    assert sessions(every) == {MAIN, OTHER}
+
+
+def test_what_was_left_open_is_found_by_itself(viewer: Viewer) -> None:
+    columns = viewer.get("/api/engagements", shapes.Engagements).columns
+    open_phases = {PHASES.index(name) for name in OPEN_PHASES}
+    rows = zip(columns.engagement_id, columns.phase, columns.next_steps, strict=True)
+    expected = sorted(name for name, phase, steps in rows if phase in open_phases or steps)
+    found = viewer.get("/api/search?open=1&limit=200", shapes.Found)
+    assert sorted(one.engagement_id or "" for one in found.engagements) == expected
+
+
 @pytest.mark.parametrize(
-    "asked", ["method=nope", "phase=x", "in=body", "limit=x", "since=yesterday", "until=9", "limit=-1"]
+    "asked",
+    [
+        "method=nope",
+        "method=build&method=nope",
+        "&".join(["agent=x"] * 201),
+        "phase=x",
+        "in=body",
+        "limit=x",
+        "since=yesterday",
+        "until=9",
+        "limit=-1",
+    ],
 )
 def test_wrong_words_are_refused_and_explained(viewer: Viewer, asked: str) -> None:
     status, _, body = viewer.ask(f"/api/search?q=x&{asked}")
@@ -231,6 +268,8 @@ def test_filters_narrow_the_numbers(viewer: Viewer) -> None:
     whole, part = (viewer.get(f"/api/stats{asked}", shapes.Stats) for asked in ("", "?project=shop"))
     assert 0 < sum(day.tokens for day in part.days) < sum(day.tokens for day in whole.days)
     assert viewer.get("/api/stats?model=gpt-9", shapes.Stats).models == []
+    both = viewer.get("/api/stats?project=shop&project=other&exact=1&model=claude-x&model=gpt-9", shapes.Stats)
+    assert (both.days, both.models, both.methods) == (whole.days, whole.models, whole.methods)
     assert viewer.get("/api/stats?until=1999-01-01", shapes.Stats).days == []
 
 

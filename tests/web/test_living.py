@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from muniment.archive import Archive
+from muniment.store.index import Index
 from muniment.surfaces.web.server import Taken, listen
 from muniment.viewing import shapes
 from muniment.viewing.kept import Kept
@@ -111,6 +112,18 @@ def test_it_serves_while_the_archive_is_written(own: Viewer, filled: Archive, ho
         looker.join()
     assert wrong == []
     assert own.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds == 16
+
+
+def test_an_index_of_a_development_version_is_named_as_such(own: Viewer, filled: Archive) -> None:
+    with Index(filled.layout, write=True) as index:
+        index.db.execute("DROP TABLE tags")
+    status, _, body = own.ask("/api/overview")
+    told = json.loads(body)
+    assert status == 503
+    assert "of another version (no such table: tags)" in told["error"]
+    assert "muniment reindex" in told["hint"]
+    filled.reindex()
+    assert own.get("/api/overview", shapes.Overview).sessions == 2
 
 
 def test_an_archive_that_is_deleted_and_made_again(own: Viewer, filled: Archive) -> None:

@@ -2,17 +2,20 @@
 
 A condition is a piece of SQL and its values. Those on sessions speak of `s` (sessions) and `i` (ingested), those on
 engagements of `e` as well, those on rounds of `r`. Times are compared in UTC to the second, however they are written.
+Of several values of one filter any may hold; an empty one means that there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
 from muniment.errors import MunimentError
+from muniment.model import codec
 from muniment.store.index import Index
 from muniment.store.rows import fit
 from muniment.store.terms import fold
@@ -28,6 +31,11 @@ KINDS = {
 }
 """What can be searched in, by the name a person gives it."""
 
+OPEN_PHASES = ("started", "in-progress", "blocked", "handed-off")
+
+Choice = str | tuple[str, ...] | None
+"""One value, or several of which any may hold."""
+
 
 class Query(Struct, frozen=True):
     """What to look for, and where. Every field that is given must hold."""
@@ -35,31 +43,43 @@ class Query(Struct, frozen=True):
     text: str = ""
     kinds: tuple[str, ...] = ()
     """Only in blocks of these kinds; names of `KINDS`."""
-    source: str | None = None
+    source: Choice = None
+    model: Choice = None
+    """The model of the session's latest answer."""
     session: str | None = None
     """Beginning of the id."""
-    agent: str | None = None
+    agent: Choice = None
     """Part of the agent's name, role, slug or bucket."""
     since: str | None = None
     """ISO date or time, local unless it says otherwise: of the round, or the end of the engagement."""
     until: str | None = None
     """As `since`; what began at or after it is left out."""
     limit: int = 20
-    method: str | None = None
-    project: str | None = None
+    method: Choice = None
+    project: Choice = None
     """Part of the project of the engagement; of the session's folder where there is no engagement."""
-    phase: str | None = None
+    phase: Choice = None
     ghosts: bool = False
     """Sessions that never reached substantive work are listed too. Their text is always searched."""
     file: str | None = None
     """Only sessions that touched this path."""
+    exact: bool = False
+    """Project and agent are whole names, as the viewer lists them, and not parts."""
+    left_open: bool = False
+    """Only engagements that were not finished, or that named what comes next."""
 
     @property
-    def filters(self) -> dict[str, str]:
-        """What narrows the query, by name."""
-        names = ("method", "project", "agent", "phase", "since", "until", "source", "session", "file")
-        given = {name: str(value) for name in names if (value := getattr(self, name)) is not None}
-        return given | ({"in": ",".join(self.kinds)} if self.kinds else {})
+    def filters(self) -> list[tuple[str, str]]:
+        """What narrows the query: names, each with a value; `open` has none."""
+        names = ("method", "project", "agent", "phase", "since", "until", "source", "model", "session", "file")
+        given = [(name, value) for name in names for value in chosen(getattr(self, name))]
+        kinds = [("in", ",".join(self.kinds))] if self.kinds else []
+        return given + kinds + ([("open", "")] if self.left_open else [])
+
+
+def chosen(choice: Choice) -> tuple[str, ...]:
+    """The values of a filter; none if it does not narrow."""
+    return () if choice is None else (choice,) if isinstance(choice, str) else choice
 
 
 class Condition(Struct, frozen=True):
@@ -95,15 +115,41 @@ def at(column: str) -> str:
 def teach(index: Index) -> None:
     """Give the index the functions that conditions use."""
     index.db.create_scalar_function("holds", _holds, 2, deterministic=True)
+    index.db.create_scalar_function("project_name", _project_name, 1, deterministic=True)
 
 
-def _holds(text: str | None, part: str) -> bool:
-    """Whether a text has a part, in any case and with or without accents; SQLite knows only ASCII."""
-    return text is not None and part in fold(text)
+def _holds(text: str | None, parts: str) -> bool:
+    """Whether a text has one of some parts, in any case and with or without accents; SQLite knows only ASCII."""
+    if text is None:
+        return False
+    folded = fold(text)
+    return any(part in folded for part in _decoded(parts))
 
 
-def _part(value: str) -> str:
-    return fold(fit(value) or "")
+@lru_cache(maxsize=32)
+def _decoded(parts: str) -> tuple[str, ...]:
+    return codec.decode(parts.encode(), tuple[str, ...])
+
+
+def _project_name(cwd: str | None) -> str | None:
+    from muniment.ingest.offline import projects
+
+    return projects.name(cwd, None)
+
+
+def one_of(column: str, choice: Choice) -> list[Condition]:
+    """That a column is one of the values."""
+    values = tuple(fit(value) or "" for value in chosen(choice))
+    known = f"coalesce({column}, '')" if "" in values else column
+    return [Condition(f"{known} IN ({','.join('?' * len(values))})", values)] if values else []
+
+
+def _named(choice: Choice, exact: bool, name: str, where: str) -> list[Condition]:
+    """That a name is one of the values; unless it must be exact, that one of them is part of what stands `where`."""
+    if exact or not (values := chosen(choice)):
+        return one_of(name, choice)
+    parts = codec.encode([fold(fit(value) or "") for value in values]).decode()
+    return [Condition(f"holds({where}, ?)", (parts,))]
 
 
 # -- sessions
@@ -111,16 +157,12 @@ def _part(value: str) -> str:
 
 def of_session(query: Query) -> list[Condition]:
     """Conditions on a session as a whole."""
-    found: list[Condition] = []
-    if query.source is not None:
-        found.append(Condition("s.source = ?", (fit(query.source),)))
+    found = one_of("s.source", query.source) + one_of("s.model", query.model)
     if query.session is not None:
         prefix = (fit(query.session) or "").lower()
         found.append(Condition("substr(s.session_id, 1, ?) = ?", (len(prefix), prefix)))
-    if query.agent is not None:
-        names = "concat_ws(char(10), s.agent_id, i.agent_name, i.agent_role, i.slug)"
-        found.append(Condition(f"holds({names}, ?)", (_part(query.agent),)))
-    return found
+    names = "concat_ws(char(10), s.agent_id, i.agent_name, i.agent_role, i.slug)"
+    return found + _named(query.agent, query.exact, "coalesce(nullif(i.agent_name, ''), s.agent_id)", names)
 
 
 # -- engagements
@@ -128,14 +170,17 @@ def of_session(query: Query) -> list[Condition]:
 
 def of_engagement(query: Query) -> list[Condition]:
     """Conditions on an engagement, its session included."""
-    found = of_session(query)
-    if query.method is not None:
-        found.append(Condition("e.method = ?", (fit(query.method),)))
-    if query.phase is not None:
-        found.append(Condition("e.phase = ?", (fit(query.phase),)))
-    if query.project is not None:
-        found.append(Condition("holds(e.project, ?)", (_part(query.project),)))
+    found = of_session(query) + _of_work(query) + _named(query.project, query.exact, "e.project", "e.project")
     return found + of_time(query, "coalesce(e.started, s.started)", "coalesce(e.ended, e.started, s.started)")
+
+
+def _of_work(query: Query) -> list[Condition]:
+    """What only an engagement has."""
+    found = one_of("e.method", query.method) + one_of("e.phase", query.phase)
+    if query.left_open:
+        open_ = one_of("e.phase", OPEN_PHASES)[0]
+        found.append(Condition(f"{open_.sql} OR e.next_steps <> '[]'", open_.values))
+    return found
 
 
 def of_time(query: Query, first: str, last: str) -> list[Condition]:
@@ -154,11 +199,10 @@ def of_time(query: Query, first: str, last: str) -> list[Condition]:
 def without_engagement(query: Query, first: str, last: str) -> list[Condition]:
     """The same for a session or round that belongs to none."""
     found = of_session(query) + of_time(query, first, last)
-    if query.method is not None or query.phase is not None:
+    wanted = [values for values in (chosen(query.method), chosen(query.phase)) if values]
+    if query.left_open or any("" not in values for values in wanted):
         found.append(Condition("0"))
-    if query.project is not None:
-        found.append(Condition("holds(s.cwd, ?)", (_part(query.project),)))
-    return found
+    return found + _named(query.project, query.exact, "project_name(s.cwd)", "s.cwd")
 
 
 # -- rounds
@@ -167,11 +211,5 @@ def without_engagement(query: Query, first: str, last: str) -> list[Condition]:
 def of_round(query: Query) -> list[Condition]:
     """Conditions on a round, its engagement and session included; none if the query names nothing smaller."""
     found = of_time(query, "coalesce(r.started, s.started)", "coalesce(r.started, s.started)")
-    if query.method is not None:
-        found.append(Condition("e.method = ?", (fit(query.method),)))
-    if query.phase is not None:
-        found.append(Condition("e.phase = ?", (fit(query.phase),)))
-    if query.project is not None:
-        sql = "holds(CASE WHEN e.id IS NULL THEN s.cwd ELSE e.project END, ?)"
-        found.append(Condition(sql, (_part(query.project),)))
-    return found
+    name, where = (f"CASE WHEN e.id IS NULL THEN {own} ELSE e.project END" for own in ("project_name(s.cwd)", "s.cwd"))
+    return found + _of_work(query) + _named(query.project, query.exact, name, where)

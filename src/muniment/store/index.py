@@ -29,6 +29,8 @@ from muniment.store.rows import RoundRow, TextRow, UsageRow, fit, text_rows
 BUSY_MS = 10_000
 LOOK_SECONDS = 2.0
 """Of processor time: what one look at the index may cost a process that serves others."""
+_MISSING = ("no such table", "no such column")
+"""What SQLite says of an index whose version is right and whose tables are not: a development version made it."""
 
 
 class SessionRow(Struct, frozen=True):
@@ -165,6 +167,9 @@ class Index:
         except apsw.InterruptError as error:
             raise StoreError("that takes too long to look up", "ask for less, or narrow it by a filter") from error
         except apsw.Error as error:
+            if isinstance(error, apsw.SQLError) and str(error).startswith(_MISSING):
+                again = "`muniment reindex` builds it anew"
+                raise StoreError(f"{self.path}: index of another version ({error})", again) from error
             hint = "is the disk full, or the store not yours to write?"
             raise StoreError(f"{self.path}: {str(error) or type(error).__name__}", hint) from error
 

@@ -174,5 +174,5 @@ def named_by_hand(layout: Layout, index: Index) -> Iterator[FoundEngagement]:
 
 def _row(found: FoundEngagement) -> tuple[Any, ...]:
     ranges = msgspec.json.encode(found.turn_ranges).decode()
-    about = (found.engagement_id, found.session_id, found.topic, None, None, found.project)
+    about = (found.engagement_id, found.session_id, found.topic, None, None, projects.name(found.project, None))
     return (*about, found.started, found.ended, ranges, found.outcome, "[]", "[]")

@@ -15,10 +15,9 @@ from typing import Any
 from msgspec import structs
 
 from muniment.search import Query, scope
-from muniment.search.query import Condition, joined, of_engagement, of_session, of_time, teach
+from muniment.search.query import Condition, chosen, joined, of_engagement, of_session, of_time, one_of, teach
 from muniment.store.index import Index
 from muniment.store.layout import Layout
-from muniment.store.rows import fit
 from muniment.viewing.everything import project_of
 from muniment.viewing.shapes import Count, Day, ModelTokens, ProjectWork, Stats
 
@@ -63,8 +62,8 @@ def _sessions(index: Index, query: Query, engaged: set[str]) -> list[tuple[str, 
     real = [] if query.ghosts else [Condition("NOT coalesce(i.ghost, 0)")]
     where, values = joined([*of_session(query), *by_time, *real])
     rows = index.rows(f"SELECT s.session_id, s.started {_FROM} WHERE {where}", *values)
-    named = query.method is not None or query.phase is not None or query.project is not None
-    return [(id_, started) for id_, started in rows if not named or id_ in engaged]
+    of_work = query.left_open or any(chosen(choice) for choice in (query.method, query.phase, query.project))
+    return [(id_, started) for id_, started in rows if not of_work or id_ in engaged]
 
 
 def _used(index: Index, query: Query) -> list[tuple[Any, ...]]:
@@ -72,9 +71,7 @@ def _used(index: Index, query: Query) -> list[tuple[Any, ...]]:
 
     A row of `usage` names its place as a row of `texts` does."""
     narrowed = scope.narrow(index, structs.replace(query, model=None), None)
-    conditions = [narrowed] if narrowed else []
-    conditions += [Condition("t.model = ?", (fit(query.model),))] if query.model is not None else []
-    where, values = joined(conditions)
+    where, values = joined([*([narrowed] if narrowed else []), *one_of("t.model", query.model)])
     return index.rows(_TOKENS.format(where=where), *values)
 
 

@@ -26,9 +26,8 @@ type Query = Record<string, string | number | string[] | null | undefined>;
 export function query(fields: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== null && one !== undefined && one !== "") params.append(name, String(one));
-    }
+    if (Array.isArray(value)) for (const one of value) params.append(name, one);
+    else if (value !== null && value !== undefined && value !== "") params.append(name, String(value));
   }
   const text = params.toString();
   return text && `?${text}`;

@@ -36,18 +36,25 @@ def _dated(name: str, help_: str, *short: str) -> Any:
     return click.option(*short, name, metavar="DATE", callback=_day, help=help_)
 
 
+def _any_of(*names: str, **options: Any) -> Any:
+    """A filter that may be given several times."""
+    return click.option(*names, multiple=True, **options)
+
+
 @click.command()
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@click.option("-m", "--method", type=click.Choice(METHODS), metavar="METHOD", help=f"One of {', '.join(METHODS)}.")
-@click.option("-p", "--project", metavar="TEXT", help="Part of the project's path or name.")
-@click.option("-a", "--agent", metavar="TEXT", help="Part of the agent's name, role, slug or bucket.")
-@click.option("--phase", type=click.Choice(PHASES), metavar="PHASE", help=f"One of {', '.join(PHASES)}.")
+@_any_of("-m", "--method", type=click.Choice(METHODS), metavar="METHOD", help=f"One of {', '.join(METHODS)}.")
+@_any_of("-p", "--project", metavar="TEXT", help="Part of the project's path or name.")
+@_any_of("-a", "--agent", metavar="TEXT", help="Part of the agent's name, role, slug or bucket.")
+@_any_of("--phase", type=click.Choice(PHASES), metavar="PHASE", help=f"One of {', '.join(PHASES)}.")
+@click.option("--open", "left_open", is_flag=True, help="Only what was not finished, or named what comes next.")
 @_dated("--date", "Only what happened on this day (YYYY-MM-DD).", "-d")
 @click.option("--today", is_flag=True, help="Only what happened today.")
 @click.option("-w", "--week", is_flag=True, help="Only what happened since Monday.")
 @_dated("--since", "Only from this day on.")
 @_dated("--until", "Only before this day.")
-@click.option("--source", help="Only sessions of this source.")
+@_any_of("--source", help="Only sessions of this source.")
+@_any_of("--model", help="Only sessions whose latest answer is of this model.")
 @click.option("--session", metavar="PREFIX", help="Only in sessions whose id begins so.")
 @click.option(
     "--file", metavar="PATH", help="Only sessions that touched it: a path, its end, or a name; a folder ends in /."
@@ -63,7 +70,8 @@ def command(store: str | None, words: tuple[str, ...], stats: bool, json: bool, 
 
     Without a QUERY: the engagements that pass the filters, the latest first. With one: first the engagements that have
     its words in topic, project, method, phase, outcome, decisions, summary, agent or slug; then the blocks of text
-    that have them, best first, with the round to open. All filters can be combined; days are local.
+    that have them, best first, with the round to open. All filters can be combined; of -m, -p, -a, --phase, --source
+    and --model, each may be given several times, and any of its values holds. Days are local.
 
     All words must occur; "words in quotes" stand together; begin* is the beginning of a word. Case and accents do not
     count. Parts of camelCase names are found by themselves, paths and snake_case as they stand. Chinese, Japanese and
@@ -135,7 +143,7 @@ def _try(layout: Layout, asked: Query) -> str:
     counted = ", ".join(
         [many(there.sessions, "session"), many(there.blocks, "block"), many(there.engagements, "engagement")]
     )
-    filters = " ".join(f"--{name} {line(value)}" for name, value in asked.filters.items())
+    filters = " ".join(f"--{name} {line(value)}".rstrip() for name, value in asked.filters)
     said = f"searched {counted}{f' with {filters}' if filters else ''}"
     return f"{said}; {_advice(asked, there.sessions, there.ingested)}"
 

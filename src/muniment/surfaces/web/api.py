@@ -22,7 +22,17 @@ from muniment.viewing.shapes import Found, ItemAnswer, ItemsAnswer, LightAnswer
 
 MAX_FOUND = 200
 MAX_WORDS = 1_000
-_TEXTS = ("method", "project", "agent", "phase", "source", "model", "session", "since", "until", "file")
+MAX_VALUES = 200
+_TEXTS = ("session", "since", "until", "file")
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "method": METHODS,
+    "phase": PHASES,
+    "project": (),
+    "agent": (),
+    "source": (),
+    "model": (),
+}
+"""Filters that may be given several times, with the values there are, if they are known."""
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -66,16 +76,26 @@ def _number(request: Request, name: str, default: int | None = None) -> int:
 def asked(request: Request) -> Query:
     """The filters of a search, as the command line has them."""
     given = request.query_params
+    exact = given.get("exact") == "1"
     found: dict[str, Any] = {name: given[name][:MAX_WORDS] for name in _TEXTS if given.get(name)}
-    for name, allowed in (("method", METHODS), ("phase", PHASES)):
-        if name in found and found[name] not in allowed:
-            raise MunimentError(f"no such {name}", f"one of {', '.join(allowed)}")
+    found |= {name: _choice(request, name, allowed, exact) for name, allowed in _CHOICES.items()}
     kinds = tuple(kind for kind in given.get("in", "").split(",") if kind)
     if any(kind not in KINDS for kind in kinds):
         raise MunimentError("no such kind of block", f"some of {', '.join(KINDS)}")
+    found |= {"kinds": kinds, "ghosts": given.get("ghosts") == "1", "left_open": given.get("open") == "1"}
     limit = min(_number(request, "limit", 20) or 1, MAX_FOUND)
     text = _words(given.get("q", "")[:MAX_WORDS].strip(), given.get("typing") == "1")
-    return Query(text=text, kinds=kinds, ghosts=given.get("ghosts") == "1", limit=limit, **found)
+    return Query(text=text, limit=limit, exact=exact, **found)
+
+
+def _choice(request: Request, name: str, allowed: tuple[str, ...], exact: bool) -> tuple[str, ...]:
+    """All values of a filter. An empty one is what has no name, for who asks for whole names; else it says nothing."""
+    values = tuple(value[:MAX_WORDS] for value in request.query_params.getlist(name) if value or exact)
+    if len(values) > MAX_VALUES:
+        raise MunimentError(f"too many values of {name}", f"at most {MAX_VALUES}")
+    if allowed and any(value and value not in allowed for value in values):
+        raise MunimentError(f"no such {name}", f"one of {', '.join(allowed)}")
+    return values
 
 
 def _words(text: str, typing: bool) -> str:
