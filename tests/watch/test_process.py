@@ -52,7 +52,7 @@ def test_what_is_written_is_found_a_moment_later_and_understood_when_it_pauses(m
         assert not watch.told("ingested", session_id=FIRST, engagements=4)
         ingests = watch.count("ingested")
         until(lambda: watch.count("ingested") > ingests, "ingested after a pause")
-    assert took < 10  # 0.3 s on an idle machine; `bench/watching.py` measures it
+    assert took < 30  # 0.3 s on an idle machine; `bench/watching.py` measures it
 
 
 def test_a_busy_session_is_not_inscribed_at_every_line(machine: Machine) -> None:
@@ -131,7 +131,7 @@ def test_it_ends_when_asked_and_understands_what_was_pending(machine: Machine, n
         watch.wait_for("inscribed", what="appended")
         code, took = watch.end(number)
         assert code == 0
-        assert took < 5  # 0.1 s on an idle machine
+        assert took < 20  # 0.1 s on an idle machine
         assert watch.count("ingested") == before + 1
         assert watch.told("stopped")
     assert holds(machine, "quokka")
@@ -151,7 +151,7 @@ def test_a_store_that_another_is_writing_to_is_waited_for(machine: Machine) -> N
             until(lambda: watch.count("waiting") == 2, "it waits again")
             code, took = watch.end(signal.SIGTERM)
     assert code == 0
-    assert took < 5  # 0.7 s of grace
+    assert took < 20  # 0.7 s of grace
 
 
 def test_a_second_watch_of_a_store_takes_over_when_the_first_ends(machine: Machine) -> None:
