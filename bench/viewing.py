@@ -54,6 +54,7 @@ KEY_SECONDS = 0.06
 """Between keys: somebody who types well."""
 SIZE = {"width": 1440, "height": 900}
 WAIT_MS = 60_000
+REST_MS = 1_000
 SEED = 20260319
 
 
@@ -347,16 +348,18 @@ class Visitor:
                 self.seen.in_page[id_] = took
 
     def searches(self, words: Sequence[str]) -> None:
-        """From the last key until what was found is there."""
-        for word in words:
-            with self.tab() as tab:
-                self._arrive(tab, "/", self.page.first[:1])
+        """From the last key until what was found is there, on a page that has come to rest."""
+        with self.tab() as tab:
+            self._arrive(tab, "/", self.page.first[:1])
+            for word in words:
+                tab.wait_for_timeout(REST_MS)
                 tab.keyboard.press(self.page.search)
                 tab.wait_for_timeout(200)
                 tab.keyboard.type(word, delay=KEY_SECONDS * 1000)
                 is_there = f"() => answered(word) && there('{self.page.found}')()"
                 timed = f"async (word) => (await until({is_there})) - lastKey"
                 self.seen.search.append(tab.evaluate(timed, word))
+                tab.keyboard.press("Escape")
 
     def scrolling(self, largest: str) -> None:
         with self.tab() as tab:
