@@ -1,24 +1,16 @@
 """Inscribing many sessions on all cores.
 
 Workers read, parse and write the files of one session at a time; this process alone writes the index, from
-the rows they send. The pipes block when it falls behind, which bounds memory. Files are synced once per batch,
-then the index commits: what it says is in the store survives a power cut.
+the rows they send. Files are synced once per batch, then the index commits: what it says is in the store survives a
+power cut, and only then do files go that were replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import gc
-import multiprocessing
-import os
-import signal
 import sys
-import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +18,8 @@ from msgspec import Struct
 
 from muniment import inscribe as one
 from muniment import moving, sources
-from muniment.errors import MunimentError
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
+from muniment.inscribe.workers import Worker, conversation, workers
 from muniment.sources.base import Found
 from muniment.store import edits, index, listings, roster
 from muniment.store.index import Index
@@ -35,11 +27,7 @@ from muniment.store.layout import Layout
 from muniment.store.roster import Roster
 from muniment.store.rows import fit
 
-WORKERS = 2
-SMALL_BYTES = 8 << 20
-"""Less than this is inscribed without workers: starting them would cost more."""
 COMMIT_BYTES = 1 << 30
-PIPE_BYTES = 1 << 20
 HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
 
@@ -114,7 +102,7 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
 
 def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None = None) -> None:
     """Do what is planned, at most one task per session, into the index or a new one."""
-    with _uncollected(), _workers(layout, now) as pool, Index(layout, write=True, path=database) as target:
+    with _uncollected(), workers(layout, now.tasks) as pool, Index(layout, write=True, path=database) as target:
         _Writer(layout, target, report).run(pool, now.tasks)
 
 
@@ -159,19 +147,28 @@ class _Writer:
         self.held_bytes: dict[int, int] = {}
         self.begun: dict[int, tuple[int, Begin]] = {}
         self.uncommitted = 0
+        self.obsolete: list[str] = []
+        """Files that go once what took their place is durable."""
 
-    def run(self, pool: list[_Worker], tasks: Iterable[Task]) -> None:
+    def run(self, pool: list[Worker], tasks: Iterable[Task]) -> None:
         """Keep every worker busy until nothing is left. An interruption commits what is whole."""
         self.target.begin()
         try:
-            for worker, message in _conversation(self.layout, pool, tasks):
+            for worker, message in conversation(self.layout, pool, tasks):
                 self.take(worker, message)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
                 listings.write_archive_listings(self.layout, self.target)
-                self.target.commit()
+                self._commit()
             else:
                 self.target.rollback()
+
+    def _commit(self) -> None:
+        self.target.commit()
+        for path in self.obsolete:
+            Path(path).unlink(missing_ok=True)
+        self.obsolete = []
+        self.uncommitted = 0
 
     def take(self, worker: int, message: Any) -> None:
         match message:
@@ -215,7 +212,8 @@ class _Writer:
         key = self.target.session_key(message.session_id, message.agent_id, message.source)
         self.begun[worker] = (key, message)
         if message.indexed:
-            self.target.clear_from(key, message.session_id, message.sidechain, message.round, message.offset)
+            place = (message.sidechain, message.round, message.offset, message.same)
+            self.target.clear_from(key, message.session_id, *place)
 
     def _rows(self, worker: int, message: Rows) -> None:
         key, _ = self.begun[worker]
@@ -235,131 +233,8 @@ class _Writer:
             self.target.put_session(key, row)
         self.begun = {w: (k, b) for w, (k, b) in self.begun.items() if b.session_id != row.session_id}
         self.target.put_state(message.source_path, row.session_id, message.version, message.signature, message.progress)
+        self.obsolete += message.obsolete
         self.uncommitted += row.source_bytes
         if self.uncommitted > COMMIT_BYTES:
-            self.target.commit()
+            self._commit()
             self.target.begin()
-            self.uncommitted = 0
-
-
-# -- the processes that read
-
-
-class _Worker:
-    """A process that inscribes the sessions it is sent."""
-
-    def __init__(self, number: int, tasks: Connection, answers: Connection, process: BaseProcess) -> None:
-        self.number = number
-        self.tasks = tasks
-        self.answers = answers
-        self.process = process
-        self.task: Task | None = None
-
-    def send(self, waiting: list[Task]) -> bool:
-        """Give it the next task, if there is one and it lives."""
-        if not waiting or not self.process.is_alive():
-            return False
-        self.task = waiting.pop()
-        self.tasks.send(self.task)
-        return True
-
-    def receive(self) -> Any:
-        try:
-            return self.answers.recv()
-        except (EOFError, ConnectionResetError):
-            assert self.task, "a worker speaks only about a task"
-            return _failed(self.task, "the worker process died; run again")
-
-    def close(self) -> None:
-        self.tasks.close()
-        self.answers.close()
-
-
-@contextlib.contextmanager
-def _workers(layout: Layout, todo: Plan) -> Generator[list[_Worker]]:
-    """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
-    pool: list[_Worker] = []
-    if todo.bytes >= SMALL_BYTES:
-        for _ in range(min(WORKERS, os.cpu_count() or 1, len(todo.tasks))):
-            pool.append(_start_worker(layout, pool))
-    try:
-        yield pool
-    finally:
-        for worker in pool:
-            worker.close()
-            worker.process.terminate()
-            worker.process.join()
-
-
-def _start_worker(layout: Layout, pool: list[_Worker]) -> _Worker:
-    forks = sys.platform == "linux"
-    context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
-    its_tasks, tasks = context.Pipe(duplex=False)
-    answers, its_answers = context.Pipe(duplex=False)
-    if forks:
-        # Room for what most sessions have to say. No gain could be measured beyond the noise of the machine.
-        fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    inherited = [tasks, answers, *(end for worker in pool for end in (worker.tasks, worker.answers))] if forks else []
-    process = context.Process(target=_serve, args=(layout, its_tasks, its_answers, inherited), daemon=True)
-    process.start()
-    its_tasks.close()
-    its_answers.close()
-    return _Worker(len(pool), tasks, answers, process)
-
-
-def _conversation(layout: Layout, pool: list[_Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-    """Everything the workers say, large sessions first so that none is left alone at the end."""
-    waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
-    busy: dict[Any, _Worker] = {worker.answers: worker for worker in pool if worker.send(waiting)}
-    while busy:
-        for answers in wait(list(busy)):
-            worker = busy[answers]
-            message = worker.receive()
-            yield worker.number, message
-            if isinstance(message, Outcome) and not worker.send(waiting):
-                del busy[answers]
-    for task in reversed(waiting):
-        yield from _alone(layout, task)
-
-
-def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
-    """The same conversation without a second process; the rows of the session wait in memory."""
-    said: list[Any] = []
-    outcome = _inscribe(layout, task, said.append)
-    for message in [*said, outcome] if outcome.what != "failed" else [outcome]:
-        yield 0, message
-
-
-def _serve(layout: Layout, tasks: Connection, answers: Connection, inherited: list[Connection]) -> None:
-    """A worker: inscribe what is sent until the other side hangs up.
-
-    A forked process has copies of the other side's ends; while they are open nobody seems to hang up."""
-    for other in inherited:
-        other.close()
-    gc.disable()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.umask(0o077)
-    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        while True:
-            task = tasks.recv()
-            answers.send(_inscribe(layout, task, answers.send))
-
-
-def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
-    """One session; what goes wrong with it is its outcome, and the others go on."""
-    try:
-        return one.inscribe(layout, task, sink)
-    except MunimentError as error:
-        return _failed(task, error.message)
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
-        place = error.filename or (layout.root if full else one.key_path(task.found))
-        return _failed(task, f"{error.strerror or error}: {place}")
-    except (BrokenPipeError, EOFError):
-        raise
-    except Exception:
-        return _failed(task, "a bug in muniment:\n" + traceback.format_exc())
-
-
-def _failed(task: Task, note: str) -> Outcome:
-    return Outcome(task.found.session_id, one.key_path(task.found), "failed", note=note)

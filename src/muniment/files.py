@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import stat
 import sys
@@ -192,6 +193,15 @@ def sync(folder: Path) -> None:
             raise StoreError(f"{folder}: the disk refused to sync", "is it full or failing?")
     finally:
         os.close(descriptor)
+
+
+def locked(descriptor: int) -> bool:
+    """Take the lock of an open file or folder unless another holds it; tells whether it is ours now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def remove_temporaries(root: Path) -> None:

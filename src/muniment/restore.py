@@ -28,6 +28,8 @@ class Restored(Struct, frozen=True):
     what: str
     """written, unchanged, newer (the file there has more than we do), appended (history lines)."""
     bytes: int = 0
+    then: str = ""
+    """What has to be typed before the agent sees it; most agents find the file by themselves."""
 
 
 class Target(Struct, frozen=True):
@@ -132,6 +134,7 @@ class _Plan(Struct, frozen=True):
     path: Path
     what: str
     pieces: Iterable[bytes]
+    then: str = ""
 
     def carry_out(self) -> Restored:
         size = 0
@@ -142,7 +145,7 @@ class _Plan(Struct, frozen=True):
             size = _append_lines(self.path, b"".join(self.pieces))
         elif self.what == "unchanged":
             os.utime(self.path)
-        return Restored(str(self.path), self.what, size)
+        return Restored(str(self.path), self.what, size, self.then)
 
 
 def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts, target: Target) -> _Plan:
@@ -162,7 +165,7 @@ def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts
     if relation == "differs" and not target.force:
         raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, --to writes elsewhere")
     what = {"missing": "written", "differs": "written", "shorter": "written", "equal": "unchanged", "longer": "newer"}
-    return _Plan(path, what[relation], content()[1])
+    return _Plan(path, what[relation], content()[1], source.taking_in(str(path)) if kept.role == "main" else "")
 
 
 def _first(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
@@ -177,13 +180,21 @@ def _first(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 def inside(base: Path, name: str) -> Path:
     """`name` below `base`; never outside it, not even through a link."""
     pure = PurePosixPath(name)
-    if pure.is_absolute() or ".." in pure.parts or "\0" in name:
+    if pure.is_absolute() or ".." in pure.parts or not _can_name(name):
         raise StoreError(f"{name!r} would leave {base}", "the evidence was tampered with")
     path = base.joinpath(*pure.parts)
     existing = next(p for p in [path.parent, *path.parent.parents] if p.exists())
     if not existing.resolve().is_relative_to(base.resolve()) and base.exists():
         raise Conflict(f"{existing} leads out of {base}", "links are not followed; remove it or use --to")
     return path
+
+
+def _can_name(name: str) -> bool:
+    """Whether a file can have this name at all."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def _relation(path: Path, pieces: Iterable[bytes]) -> str:

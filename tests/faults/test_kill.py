@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from .checks import differences, left_over, not_restored, view
-from .world import copy, done, kill, large, run, small, start
+from .traced import CALLS, Traced, needs_strace
+from .world import Tree, copy, done, kill, large, run, small, start
 
 KILLS = int(os.environ.get("MUNIMENT_KILLS", "4"))
 """Moments per command; more of them for a longer night."""
-CALLS = ("rename", "linkat", "openat", "write", "pwrite64", "ftruncate", "unlink", "mkdir", "fsync", "fdatasync")
-POINTS = int(os.environ.get("MUNIMENT_POINTS", "12"))
-"""System calls at which a command is killed; 0 for every one of them."""
-
-
-needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 
 
 def moments(seconds: float) -> list[float]:
@@ -125,69 +118,30 @@ def test_a_killed_parent_takes_its_workers_along(tmp_path: Path) -> None:
 # -- at system calls
 
 
-class Traced:
-    """A command on a small store, killed at a system call that touches the store, as often as one likes."""
-
-    def __init__(self, folder: Path, command: str) -> None:
-        self.tree = small(folder / "home", 2)
-        self.before, self.store = folder / "before", folder / "store"
-        if command != "inscribe":
-            done(self.before, "inscribe", self.tree.home)
-        if command == "append":
-            self.tree.grow()
-        self.words = ("inscribe", self.tree.home) if command == "inscribe" else (command,)
-        done(folder / "whole", "inscribe", self.tree.home)
-        self.expected = view(folder / "whole")
-        self._fresh()
-        log = folder / "log"
-        trace = ["strace", "-f", "-qq", "-y", "-e", f"trace={','.join(CALLS)}", "-o", str(log)]
-        done(self.store, *self.words, wrap=trace)
-        self.points = self._points(log)
-
-    def _points(self, log: Path) -> list[tuple[str, int]]:
-        """The calls that touch the store: name, and ordinal among the calls of that name."""
-        counts: Counter[str] = Counter()
-        found: list[tuple[str, int]] = []
-        for line in log.read_text("utf-8", "replace").splitlines():
-            if match := re.match(r"\d+ +(\w+)\(", line):
-                counts[match[1]] += 1
-                if str(self.store) in line:
-                    found.append((match[1], counts[match[1]]))
-        return found
-
-    def some(self, *names: str) -> list[tuple[str, int]]:
-        """Some calls of every name, spread over the run."""
-        named: dict[str, list[tuple[str, int]]] = {}
-        for point in self.points:
-            if point[0] in names:
-                named.setdefault(point[0], []).append(point)
-        most = max(1, POINTS // len(named)) if POINTS else len(self.points)
-        return [own[i * len(own) // min(most, len(own))] for own in named.values() for i in range(min(most, len(own)))]
-
-    def _fresh(self) -> None:
-        shutil.rmtree(self.store, ignore_errors=True)
-        if self.before.exists():
-            copy(self.before, self.store)
-
-    def kill_at(self, call: str, ordinal: int) -> None:
-        self._fresh()
-        inject = ["strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={ordinal}"]
-        process = start(self.store, *self.words, wrap=[*inject, "-o", "/dev/null"])
-        process.communicate(timeout=60)
-        assert process.returncode != 0, f"{call} {ordinal} was not reached"
+def traced(folder: Path, command: str) -> tuple[Traced, Tree]:
+    """A command of the archive on two sessions; `whole` beside it is what an undisturbed run gives."""
+    tree = small(folder / "home", 2)
+    before = folder / "before"
+    if command != "inscribe":
+        done(before, "inscribe", tree.home)
+    if command == "append":
+        tree.grow()
+    done(folder / "whole", "inscribe", tree.home)
+    return Traced(folder, before, *(("inscribe", tree.home) if command == "inscribe" else (command,))), tree
 
 
 @needs_strace
 @pytest.mark.parametrize("command", ["inscribe", "append", "reindex"])
 def test_at_system_calls(tmp_path: Path, command: str) -> None:
-    traced = Traced(tmp_path, command)
-    assert len(traced.points) > 50
+    doomed, tree = traced(tmp_path, command)
+    expected = view(tmp_path / "whole")
+    assert len(doomed.points) > 50
     wrong: list[str] = []
-    for call, ordinal in traced.some(*CALLS):
-        traced.kill_at(call, ordinal)
-        again = run(traced.store, *traced.words)
-        found = [repr(again)] if again.code else differences(traced.store, traced.expected)
-        found = found or not_restored(traced.store, traced.tree, tmp_path / f"back-{call}-{ordinal}")
+    for call, ordinal in doomed.some(*CALLS):
+        doomed.kill_at(call, ordinal)
+        again = run(doomed.store, *doomed.words)
+        found = [repr(again)] if again.code else differences(doomed.store, expected)
+        found = found or not_restored(doomed.store, tree, tmp_path / f"back-{call}-{ordinal}")
         wrong += [f"killed at {call} {ordinal}: {what}" for what in found]
     assert not wrong, "\n".join(wrong)
 
@@ -196,10 +150,10 @@ def test_at_system_calls(tmp_path: Path, command: str) -> None:
 @pytest.mark.parametrize(("command", "calls"), [("append", ("rename",)), ("reindex", ("rename", "pwrite64"))])
 def test_no_temporary_file_stays(tmp_path: Path, command: str, calls: tuple[str, ...]) -> None:
     """What a killed run was building is removed by a later one: an index being built is as large as the index."""
-    traced = Traced(tmp_path, command)
+    doomed, _ = traced(tmp_path, command)
     left: set[str] = set()
-    for call, ordinal in traced.some(*calls)[-4:]:
-        traced.kill_at(call, ordinal)
-        done(traced.store, "reindex")
-        left |= {re.sub(r"\.\d+\.part", ".PID.part", name) for name in left_over(traced.store)}
+    for call, ordinal in doomed.some(*calls)[-4:]:
+        doomed.kill_at(call, ordinal)
+        done(doomed.store, "reindex")
+        left |= {re.sub(r"\.\d+\.part", ".PID.part", name) for name in left_over(doomed.store)}
     assert left == set()

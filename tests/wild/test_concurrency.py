@@ -18,7 +18,7 @@ from muniment.errors import StoreError
 from muniment.export import Request
 from muniment.record import Recorder, read_history
 from muniment.record.transcript import dialect_named, load
-from muniment.store import index
+from muniment.store import connection
 from tests.builder import ClaudeSession, text, tool
 
 from .scenes import (
@@ -368,7 +368,7 @@ def test_wild_opencode_48416(machine: Machine, monkeypatch: pytest.MonkeyPatch) 
     """When the wait was over, the turn was dropped without a word: here it is told, and the next run has everything."""
     machine.claude("first")
     machine.inscribe()
-    monkeypatch.setattr(index, "BUSY_MS", 100)
+    monkeypatch.setattr(connection, "BUSY_MS", 100)
     path = machine.claude("second")
     held = open_transaction(machine.archive)
     with pytest.raises(StoreError, match="locked"):

@@ -1,4 +1,4 @@
-"""Ingesting many sessions: which ones, what is made of each, and the index of it all.
+"""Ingesting many sessions: what is made of each, and the index of it all.
 
 Reading and extracting offline runs on all cores; this process alone writes `engagements.jsonl` and the index. What is
 paid for is extracted without the lock, because it may take an hour, and settled a few sessions at a time.
@@ -12,22 +12,21 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, structs
 
 from muniment.errors import MunimentError
 from muniment.ingest import ghosts, identity, offline, record, settle, skeleton
+from muniment.ingest.planning import Choice, Job, Plan, is_asked_about, job_of
 from muniment.ingest.skeleton import Skeleton
-from muniment.model import Facts, codec
 from muniment.model.engagements import Extraction, Ingested
 from muniment.prospective import kept, merge
-from muniment.prospective.record import Record
-from muniment.store import engagement_table, engagements, index, listings, roster, rounds
-from muniment.store.index import Index, Listed
+from muniment.store import engagements, index, listings, roster, rounds
+from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.roster import Roster
 
@@ -37,40 +36,6 @@ SMALL_BYTES = 8 << 20
 SETTLED_AT_ONCE = 50
 
 Report = Callable[["Outcome"], None]
-
-
-class Job(Struct, frozen=True):
-    """One session to be understood."""
-
-    session_id: str
-    agent_id: str
-    facts: Facts
-    subagents: int
-    state: str
-    bytes: int
-    told: tuple[Record, ...] = ()
-    """What agents told of it while they worked."""
-
-
-class Choice(Struct, frozen=True):
-    """Which sessions, and by which rules."""
-
-    sessions: tuple[str, ...] = ()
-    """Ids; none means all."""
-    since: str | None = None
-    """Only sessions that went on at or after this date."""
-    skip_existing: bool = False
-    """Leave out those that were understood and have not grown since."""
-    strict_ghosts: bool = False
-
-
-class Plan(Struct, frozen=True):
-    """What there is to do."""
-
-    jobs: tuple[Job, ...]
-    unchanged: int
-    fresh: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """Engagement files of projects that the store has yet to copy."""
 
 
 class Outcome(Struct, frozen=True):
@@ -86,56 +51,6 @@ class Outcome(Struct, frozen=True):
 
 Extract = Callable[[Iterable[Skeleton]], Iterator[tuple[Skeleton, Extraction]]]
 """An extractor of many sessions, in any order."""
-
-
-def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[str, str] | None = None) -> Plan:
-    """Compare the sessions of the archive with what is known of them; `by` is the extractor that is asked for."""
-    with Index(layout) as known:
-        done = engagement_table.states(known.db)
-        rows = [row for row in known.sessions() if _chosen(row, choice)]
-        told = kept.gather(layout, _folders(known, rows), os.environ if env is None else env)
-        jobs: list[Job] = []
-        for row in rows:
-            own = told.of(row.session_id, known.facts(row.session_id).native_id) if told.records else ()
-            if not _is_done(row, done.get(row.session_id), choice, by, own):
-                jobs.append(_job(row, known.facts(row.session_id), own))
-    return Plan(tuple(jobs), len(rows) - len(jobs), told.fresh)
-
-
-def _folders(known: Index, rows: Sequence[Listed]) -> set[str | None]:
-    """Where these sessions began, and where they were last."""
-    sql = """SELECT DISTINCT json_extract(facts, '$.cwd') FROM sessions
-    WHERE session_id IN (SELECT value FROM json_each(?))"""
-    last = known.rows(sql, codec.encode([row.session_id for row in rows]).decode())
-    return {row.cwd for row in rows} | {cwd for (cwd,) in last}
-
-
-def _chosen(row: Listed, choice: Choice) -> bool:
-    if choice.sessions and row.session_id not in choice.sessions:
-        return False
-    return choice.since is None or (row.ended or "") >= choice.since
-
-
-def _is_done(
-    row: Listed, done: tuple[str, str | None] | None, choice: Choice, by: str, told: tuple[Record, ...]
-) -> bool:
-    """What a model made of a session that has not changed is not replaced by what the offline rules make of it."""
-    if done is None or done[0] != state_of(row, told):
-        return False
-    extractor = done[1]
-    if by == offline.NAME and extractor and not extractor.startswith("offline"):
-        return True
-    return choice.skip_existing and extractor in (by, None)
-
-
-def state_of(row: Listed, told: tuple[Record, ...] = ()) -> str:
-    """Changes whenever the session does, or what was told of it."""
-    mark = kept.mark(told)
-    return f"{row.rounds}.{row.messages}.{row.tool_calls}.{row.ended or ''}{f'.{mark}' if mark else ''}"
-
-
-def _job(row: Listed, facts: Facts, told: tuple[Record, ...] = ()) -> Job:
-    return Job(row.session_id, row.agent_id, facts, row.sidechains, state_of(row, told), row.source_bytes, told)
 
 
 def run(layout: Layout, todo: Plan, choice: Choice, report: Report, waiting: Callable[[], None] = lambda: None) -> None:
@@ -160,7 +75,7 @@ def run_with(
     layout: Layout, todo: Plan, choice: Choice, extract: Extract, report: Report, waiting: Callable[[], None]
 ) -> None:
     """The same with an extractor that asks a model; what a model need not see is done offline."""
-    unasked = [job for job in todo.jobs if ghosts.is_ghost(job.facts, choice.strict_ghosts)]
+    unasked = [job for job in todo.jobs if not is_asked_about(job, choice)]
     left = {job.session_id: job for job in todo.jobs if job not in unasked}
     made: list[tuple[Job, Ingested]] = []
     registered = roster.load(layout)
@@ -194,7 +109,7 @@ def rename(layout: Layout, sessions: Collection[str]) -> None:
     """Resolve the names of sessions anew, because the roster has changed; what was extracted stays."""
     registered = roster.load(layout)
     with Index(layout) as known:
-        jobs = {s: _job(known.find(s), known.facts(s)) for s in sessions}
+        jobs = {s: job_of(known.find(s), known.facts(s)) for s in sessions}
     records = [found for found in engagements.load(layout) if found.session_id in jobs]
     made = [(jobs[r.session_id], _renamed(layout, jobs[r.session_id], r, registered)) for r in records]
     _settle(layout, made, lambda _: None, lambda: None)
@@ -244,6 +159,8 @@ def _understand(layout: Layout, registered: Roster, strict: bool, job: Job) -> S
     """One session, offline; what goes wrong with it is told, and the others go on."""
     try:
         made = read(layout, job)
+        if job.known:
+            return settled(layout, _told_again(job.known, made, job))
         ghost = ghosts.is_ghost(job.facts, strict) or ghosts.is_own(made)
         extraction = None if ghost else offline.extract(made)
         return settled(layout, _made(made, registered, extraction, job))
@@ -256,6 +173,12 @@ def _understand(layout: Layout, registered: Roster, strict: bool, job: Job) -> S
 def _made(made: Skeleton, registered: Roster, extraction: Extraction | None, job: Job) -> Ingested:
     """The record of a session: what was found, and above that what its agent told."""
     found = record.make(made, identity.resolve(made, registered), extraction, job.state)
+    return merge.merged(found, made.turns, job.told, job.facts.native_id)
+
+
+def _told_again(known: Ingested, made: Skeleton, job: Job) -> Ingested:
+    """The same record with what its agent tells now above what was found."""
+    found = structs.replace(merge.unmerged(known), state=job.state, agent_id=job.agent_id)
     return merge.merged(found, made.turns, job.told, job.facts.native_id)
 
 

@@ -1,4 +1,8 @@
-"""Keeping the files of a session as evidence: what is new is added, what was rewritten stays beside it."""
+"""Keeping the files of a session as evidence: what is new is added, what was rewritten stays beside it.
+
+Two files may hold the same records in other bytes, one of them packed or with other blanks: each is kept, because each
+is to come back as it was.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class Keeper:
         """A file that is kept and not read: as it is now, and as it was before if it was rewritten."""
         file = self.joined(file)
         kept = self.kept_of(file)
-        if kept and kept.size == file.size and kept.mtime_ns == file.mtime_ns and file.text is None:
+        if kept and file.text is None and _as_before(kept, file):
             return
         now = b"".join(self.source.content(file))
         before = b"".join(evidence.read(self.folder, kept)) if kept else b""
@@ -51,6 +55,16 @@ class Keeper:
             self.rewritten(kept, file, [now])
         else:
             self.put(self._keep(file, kept, [now[len(before) :]]), file)
+
+    def copy_of(self, kept: Kept, file: SourceFile) -> None:
+        """A transcript that brings nothing new: it is the beginning of what is kept, or the same in other bytes."""
+        packed = self.source.packed(kept.name) or self.source.packed(file.name)
+        if not packed or versions.holds_bytes_of(self.folder, kept, file, self.source):
+            self.seen(kept, file)
+        elif any(known.path == file.path and known.role == "side" for known in self.manifest.files):
+            self.side_file(structs.replace(file, role="side"))
+        else:
+            self._keep_apart(file, self.source.content(file))
 
     def joined(self, file: SourceFile) -> SourceFile:
         """A history with the lines that are kept of it: agents cut theirs short, and homes have one each."""
@@ -67,16 +81,30 @@ class Keeper:
     def rewritten(self, kept: Kept, file: SourceFile, pieces: Iterable[bytes]) -> None:
         """Other content under the same name: of the same file, or of one below another folder."""
         if kept.path == file.path:
-            self.set_old(kept)
-            self.put(self._keep(file, None, pieces), file)
+            self.put(self._keep(file, self.set_old(kept), pieces), file)
         else:
-            name = f"{file.name}@{hashlib.sha256(file.path.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
-            own = Kept(name, "side", file.path, root=self.found.root, place=file.name)
-            self.put(self._keep(file, own, pieces), file)
+            self._keep_apart(file, pieces)
 
-    def set_old(self, kept: Kept) -> None:
-        """The file was rewritten: what it held stays under another name."""
+    def _keep_apart(self, file: SourceFile, pieces: Iterable[bytes]) -> None:
+        """A file whose name another one has: it is kept under its own, and not read."""
+        name = f"{file.name}@{hashlib.sha256(file.path.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        own = Kept(name, "side", file.path, root=self.found.root, place=file.name)
+        self.put(self._keep(file, own, pieces), file)
+
+    def set_old(self, kept: Kept) -> Kept:
+        """The file was rewritten: what it held stays under another name, and it begins anew."""
         self.manifest = versions.keep_old_file(self.folder, self.manifest, kept)
+        return structs.replace(kept, frames=())
+
+    def supersede(self, kept: Kept, former: Iterable[bytes]) -> Kept:
+        """The file was written anew and says all that it said: of what it held, only the former records stay."""
+        name = f"{kept.name}~former"
+        rest = self.manifest.get(name) or Kept(name, "old", kept.path)
+        appender = Appender(self.folder, rest)
+        for _ in appender.through(record + b"\n" for record in former):
+            pass
+        self.manifest = self.manifest.put(appender.close())
+        return structs.replace(kept, frames=(), edition=kept.edition + 1)
 
     def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
         appender = Appender(self.folder, kept or Kept(file.name, file.role, file.path, id=file.id))
@@ -100,3 +128,8 @@ class Keeper:
             size = min(file.size, kept.size)
             place = (file.path, self.found.root, file.name, self.found.home, size)
             self.manifest = self.manifest.seen_at(kept, *place)
+
+
+def _as_before(kept: Kept, file: SourceFile) -> bool:
+    """Whether nothing can have happened to a file since it was kept."""
+    return (kept.path, kept.size, kept.mtime_ns) == (file.path, file.size, file.mtime_ns)

@@ -13,6 +13,7 @@ from muniment.sources.base import Found, SourceFile
 from muniment.store import rows
 from muniment.store.evidence import Kept
 from muniment.store.index import SessionRow
+from muniment.store.rows import NOTHING, Span
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):
@@ -32,6 +33,8 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     """The facts before the open round."""
     facts: Facts
     """The facts with it."""
+    edition: int = 0
+    """Of the evidence that was read."""
 
 
 class Task(Struct, frozen=True):
@@ -69,6 +72,8 @@ class Begin(Struct, frozen=True):
     sidechain: str | None
     round: int
     offset: int
+    same: Span = NOTHING
+    """Records whose rows stay, because they are the same and have only moved."""
     indexed: bool = True
     """Older versions are kept, not indexed."""
 
@@ -93,6 +98,8 @@ class Done(Struct, frozen=True):
     moved: tuple[str, str, Facts] | None
     """A former current version that is now kept as an older one: hash, path, facts."""
     outcome: Outcome
+    obsolete: tuple[str, ...] = ()
+    """Files that may go as soon as this is durable."""
 
 
 Sink = Callable[[Begin | Rows | Done], None]
@@ -112,6 +119,11 @@ def key_path(found: Found) -> str:
 
 
 AnyFile = TypeVar("AnyFile", SourceFile, Kept)
+
+
+def is_transcript(file: AnyFile, files: Sequence[AnyFile]) -> bool:
+    """Whether rounds are read from a file, which is one of these."""
+    return file.role in ("main", "sidechain") or file is stand_in(files)
 
 
 def stand_in(files: Sequence[AnyFile]) -> AnyFile | None:

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from muniment import files, sources
 from muniment.inscribe.keeper import Keeper
-from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, key_path, stand_in
+from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, is_transcript, key_path, stand_in
 from muniment.inscribe.transcript import TranscriptWriter
 from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
@@ -16,6 +16,7 @@ from muniment.store import edits, evidence, page, versions
 from muniment.store.evidence import Kept
 from muniment.store.index import SessionRow
 from muniment.store.layout import Layout, Shelf
+from muniment.store.rows import NOTHING, Span
 from muniment.store.versions import Choice
 
 
@@ -50,7 +51,7 @@ class Inscription:
             if file.role == "main" and choice.skip_main:
                 self._contained(file)
             elif file.role in ("main", "sidechain") or file is half:
-                self._transcript(self.keeper.joined(file))
+                self._transcript(self.keeper.joined(file), choice)
             else:
                 self.keeper.side_file(file)
         self.keeper.save()
@@ -59,9 +60,9 @@ class Inscription:
     def rebuild(self, version: str) -> Outcome:
         """Everything derived, anew from the evidence alone; the source is not looked at."""
         self._take_up(version)
-        half = stand_in(self.keeper.manifest.files)
-        for kept in self.keeper.manifest.files:
-            if kept.role in ("main", "sidechain") or kept is half:
+        every = self.keeper.manifest.files
+        for kept in every:
+            if is_transcript(kept, every):
                 self._write(kept, _as_kept(kept), None)
         return self._done("rebuilt", "")
 
@@ -88,21 +89,22 @@ class Inscription:
         """A transcript that brings nothing new; its kept content may still have to be read after a killed run."""
         kept = self.keeper.manifest.main
         assert kept, "only a known transcript contains another"
-        self.keeper.seen(kept, file)
+        self.keeper.copy_of(kept, file)
         if kept.name not in self.progress:
             self._write(kept, _as_kept(kept), None)
 
-    def _transcript(self, file: SourceFile) -> None:
+    def _transcript(self, file: SourceFile, choice: Choice) -> None:
         kept = self.keeper.kept_of(file)
+        if kept and kept.place is not None:  # kept apart from the one that is read
+            self.keeper.side_file(structs.replace(file, role="side"))
+            return
+        progress = self._usable(file, kept)
         if kept and file.role != "history" and versions.rewritten(self.shelf.evidence, kept, file, self.source):
             if kept.path != file.path:
                 self.keeper.rewritten(kept, file, self.source.content(file))
-                return
-            self.keeper.set_old(kept)
-            kept = None
-        progress = self.progress.get(kept.name) if kept else None
-        if progress and kept and (progress.size > kept.size or self._edited(self._shelf_of(file), progress)):
-            progress = None
+            else:
+                self._anew(kept, file, choice, progress)
+            return
         if progress and kept and progress.size == kept.size >= file.size:
             self.keeper.seen(kept, file)
             return
@@ -111,8 +113,25 @@ class Inscription:
         made = self._write(kept or Kept(file.name, file.role, file.path, id=file.id), file, progress)
         self.keeper.put(made, file)
 
-    def _write(self, kept: Kept, file: SourceFile, progress: Progress | None) -> Kept:
-        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept)
+    def _usable(self, file: SourceFile, kept: Kept | None) -> Progress | None:
+        """How far a transcript is read, if evidence and document are still those that were read."""
+        progress = self.progress.get(kept.name) if kept else None
+        if progress is None or kept is None or self._edited(self._shelf_of(file), progress):
+            return None
+        return progress if progress.size <= kept.size and progress.edition == kept.edition else None
+
+    def _anew(self, kept: Kept, file: SourceFile, choice: Choice, progress: Progress | None) -> None:
+        """A transcript that was written anew in its place: it goes beside what it held, or instead of it."""
+        grown = choice.grown
+        if file.role != "main":
+            grown = versions.superseded(self.shelf.evidence, self.keeper.manifest, kept, file, self.source)
+        known = progress and progress.size == kept.size
+        same = grown.same if grown and known else NOTHING
+        begun = self.keeper.supersede(kept, grown.former) if grown else self.keeper.set_old(kept)
+        self.keeper.put(self._write(begun, file, None, same), file)
+
+    def _write(self, kept: Kept, file: SourceFile, progress: Progress | None, same: Span = NOTHING) -> Kept:
+        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept, same)
         made = writer.run(self.source, self.sink, progress, self.tags)
         self.progress[made.name] = writer.progress
         if file.role != "sidechain":
@@ -162,7 +181,9 @@ class Inscription:
         )
         progress = tuple((name, codec.encode(state)) for name, state in self.progress.items())
         path, signature = key_path(self.found), self.task.signature
-        self.sink(Done(row, self.version, path, signature, progress, self.moved, outcome))
+        obsolete = evidence.former_editions(self.shelf.evidence, self.keeper.manifest)
+        done = Done(row, self.version, path, signature, progress, self.moved, outcome, tuple(map(str, obsolete)))
+        self.sink(done)
         return outcome
 
     def _row(self) -> SessionRow:

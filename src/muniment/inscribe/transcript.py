@@ -18,6 +18,7 @@ from muniment.sources.base import MAX_LINE_BYTES, Source, SourceFile, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import Shelf
+from muniment.store.rows import Span
 
 ROWS_BYTES = 4 << 20
 """Searchable text collected before it is handed on."""
@@ -27,7 +28,7 @@ class TranscriptWriter:
     """One transcript: evidence, rounds, document and rows, from the open round on."""
 
     def __init__(
-        self, task: Task, version: str, evidence_folder: Path, shelf: Shelf, file: SourceFile, kept: Kept
+        self, task: Task, version: str, evidence_folder: Path, shelf: Shelf, file: SourceFile, kept: Kept, same: Span
     ) -> None:
         self.task = task
         self.indexed = not version
@@ -36,6 +37,8 @@ class TranscriptWriter:
         self.shelf = shelf
         self.file = file
         self.kept = kept
+        self.same = same
+        """Records that the index knows."""
         self.side = file.id if file.role == "sidechain" else None
         self.problems: list[Problem] = []
         self.bytes_read = 0
@@ -71,7 +74,7 @@ class TranscriptWriter:
         self.previous: Round | None = rounds.load(self.shelf, self.first - 1) if self.first > 1 else None
         files.make_folder(self.shelf.rounds)
         found = self.task.found
-        place = (self.side, self.first, self.since, self.indexed)
+        place = (self.side, self.first, self.since, self.same, self.indexed)
         self.sink(Begin(found.session_id, self.task.agent_id, found.source, *place))
 
     def _no_facts(self) -> Facts:
@@ -125,6 +128,8 @@ class TranscriptWriter:
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
         for row in rows.text_rows(round_, self.side, self.since):
+            if self.same.has(row.offset):
+                continue
             self.texts.append(row)
             self.waiting_bytes += len(row.body)
             if self.waiting_bytes > ROWS_BYTES:
@@ -174,6 +179,7 @@ class TranscriptWriter:
             indexed=self._read_until(),
             before=before,
             facts=self.facts,
+            edition=kept.edition,
         )
 
     def _former_rows(self) -> list[rows.RoundRow]:

@@ -4,7 +4,8 @@
     source/<name>.zst                  the bytes, as zstd frames; `zstd -d` gives the original file
 
 An append adds frames and then replaces the manifest, which alone says what counts: frames of an append that
-was killed in between lie behind the last one listed and are cut off by the next append.
+was killed in between lie behind the last one listed and are cut off by the next append. A file that was written anew
+goes into a new edition, `<name>.<edition>.zst`; the former one is removed when the new one is durable.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     """Folder it was found below, where that is not the manifest's."""
     place: str | None = None
     """Its path below that folder, where that is not its name."""
+    edition: int = 0
+    """How often its content was replaced by one that says all that the former said."""
 
     @property
     def size(self) -> int:
@@ -151,7 +154,14 @@ def packed_path(folder: Path, kept: Kept) -> Path:
     """Where a file's frames lie: all in one folder, under their own name, told apart by a hash of the whole path."""
     path = PurePosixPath(kept.name)
     name = path.name if kept.role == "main" else f"{path.stem}-{_hash8(kept.name)}{path.suffix}"
-    return folder / f"{safe_name(name)}.zst"
+    edition = f".{kept.edition}" if kept.edition else ""
+    return folder / f"{safe_name(name)}{edition}.zst"
+
+
+def former_editions(folder: Path, manifest: Manifest) -> list[Path]:
+    """Files whose content was replaced: not listed any more, and to be removed once the new ones are durable."""
+    replaced = (structs.replace(kept, edition=kept.edition - 1) for kept in manifest.files if kept.edition)
+    return [path for kept in replaced if (path := packed_path(folder, kept)).exists()]
 
 
 def _hash8(text: str) -> str:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, cast
 
-import yaml
 from msgspec import Struct
 
 from muniment.errors import StoreError, Unsupported
@@ -103,6 +102,8 @@ def parse(data: bytes) -> Head:
 
 def _load_yaml(front: str) -> dict[str, Any]:
     """Plain values only: an alias in a frontmatter is an attack, not a document."""
+    import yaml  # takes longer than most commands that read no document
+
     try:
         events = cast("Iterable[object]", yaml.parse(front, Loader=yaml.CSafeLoader))  # pyright: ignore[reportUnknownMemberType]
         if any(isinstance(event, yaml.AliasEvent) for event in events):

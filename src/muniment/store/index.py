@@ -1,19 +1,17 @@
 """The cross-session index, `sessions.db`: what search and listings read, always rebuildable from the store.
 
-One process writes at a time (see `lock`). Text rows only grow: a record's text never changes once it is
-written, so an append adds rows and removes only those a killed run left behind its last known offset.
+One process writes at a time (see `lock`). An append adds rows and removes only those that a killed run left behind the
+last known offset. Tables that belong together have modules of their own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import apsw
 from msgspec import Struct
@@ -22,15 +20,10 @@ from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested
-from muniment.store import edits, engagement_table, round_table, rounds, schema
+from muniment.store import connection, edits, engagement_table, round_table, schema, text_table
+from muniment.store.connection import told_plainly
 from muniment.store.layout import Layout, Shelf
-from muniment.store.rows import RoundRow, TextRow, UsageRow, fit, text_rows
-
-BUSY_MS = 10_000
-LOOK_SECONDS = 2.0
-"""Of processor time: what one look at the index may cost a process that serves others."""
-_MISSING = ("no such table", "no such column")
-"""What SQLite says of an index whose version is right and whose tables are not: a development version made it."""
+from muniment.store.rows import RoundRow, Span, TextRow, UsageRow, fit
 
 
 class SessionRow(Struct, frozen=True):
@@ -118,70 +111,21 @@ class Index:
         elif not self.path.exists():
             require(layout)
             raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
-        with self._told_plainly():
-            self._open_to_write() if write else self._open_to_look() if layout.read_only else self._open_to_read()
+        with told_plainly(self.path):
+            self.db = connection.to_write(self.path) if write else self._readable()
 
-    def _open_to_write(self) -> None:
-        self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-        self.db.set_busy_timeout(BUSY_MS)
-        self.db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-32768;")
-        self._require_version()
-
-    def _open_to_read(self) -> None:
-        """Reading needs to write a little (the shared memory of the log); on a read-only disk nobody else writes."""
-        try:
-            self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-            self.db.set_busy_timeout(BUSY_MS)
-            self._require_version()
-        except (apsw.ReadOnlyError, apsw.CantOpenError):
-            self._open_unchanging()
-
-    def _open_unchanging(self) -> None:
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        self.db = apsw.Connection(f"file:{quote(str(self.path))}?immutable=1", flags=flags)
-        self._require_version()
-
-    def _open_to_look(self) -> None:
-        """SQLite itself refuses to write here, and a query that takes too long is ended."""
-        try:
-            self.db = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-            self.db.set_busy_timeout(BUSY_MS)
-            self._require_version()
-        except (apsw.ReadOnlyError, apsw.CantOpenError):
-            self._open_unchanging()
-        until = time.thread_time() + LOOK_SECONDS
-        self.db.set_progress_handler(lambda: time.thread_time() > until, 20_000)
-
-    def _require_version(self) -> None:
-        version = self.db.execute("PRAGMA user_version").get
-        if version != schema.SCHEMA_VERSION:
-            raise StoreError(f"{self.path}: index version {version}", "`muniment reindex` builds it anew")
-
-    @contextlib.contextmanager
-    def _told_plainly(self) -> Generator[None]:
-        """What SQLite complains of, as an error for people."""
-        try:
-            yield
-        except (apsw.NotADBError, apsw.CorruptError) as error:
-            raise StoreError(f"{self.path}: damaged index ({error})", "`muniment reindex` builds it anew") from error
-        except apsw.InterruptError as error:
-            raise StoreError("that takes too long to look up", "ask for less, or narrow it by a filter") from error
-        except apsw.Error as error:
-            if isinstance(error, apsw.SQLError) and str(error).startswith(_MISSING):
-                again = "`muniment reindex` builds it anew"
-                raise StoreError(f"{self.path}: index of another version ({error})", again) from error
-            hint = "is the disk full, or the store not yours to write?"
-            raise StoreError(f"{self.path}: {str(error) or type(error).__name__}", hint) from error
+    def _readable(self) -> Any:
+        return connection.to_look(self.path) if self.layout.read_only else connection.to_read(self.path)
 
     def close(self) -> None:
-        with self._told_plainly():
+        with told_plainly(self.path):
             self.db.close()
 
     def __enter__(self) -> Index:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        with self._told_plainly():
+        with told_plainly(self.path):
             try:
                 if isinstance(error, apsw.Error):
                     raise error
@@ -219,16 +163,18 @@ class Index:
         self.put_tags(session_id, edits.tags(self.layout, session_id))
         return key
 
-    def clear_from(self, key: int, session_id: str, sidechain: str | None, round_: int, offset: int) -> None:
+    def clear_from(
+        self, key: int, session_id: str, sidechain: str | None, round_: int, offset: int, same: Span
+    ) -> None:
         """Make room for rows from this round and byte on; what a killed run left there goes too."""
         if session_id in self.fresh:
             return
         if sidechain is None:
             round_table.delete(self.db, session_id, round_)
             self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
-        where, sidechain = "session = ? AND sidechain IS ?", fit(sidechain)
-        self.db.execute(f"DELETE FROM texts WHERE {where} AND offset >= ?", (key, sidechain, offset))
-        self.db.execute(f"DELETE FROM usage WHERE {where} AND round >= ?", (key, sidechain, round_))
+        text_table.clear(self.db, key, sidechain, offset, same)
+        own = "session = ? AND sidechain IS ? AND round >= ?"
+        self.db.execute(f"DELETE FROM usage WHERE {own}", (key, fit(sidechain), round_))
 
     def put_rounds(self, rows: Sequence[RoundRow]) -> None:
         round_table.insert(self.db, rows)
@@ -256,17 +202,7 @@ class Index:
         self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
 
     def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
-        """Text rows; their numbers only ever grow, because the full text cannot forget an old one."""
-        known = self.rows("SELECT seq FROM sqlite_sequence WHERE name = 'texts'")
-        first = (known[0][0] if known else 0) + 1
-        self.db.executemany(
-            "INSERT INTO texts(id, session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?,?)",
-            [(first + i, key, *row[:5]) for i, row in enumerate(rows)],
-        )
-        self.db.executemany(
-            "INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)",
-            [(first + i, row.body, row.aux) for i, row in enumerate(rows)],
-        )
+        text_table.insert(self.db, key, rows)
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
         self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])
@@ -336,24 +272,7 @@ class Index:
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
     def forget_texts(self, session_id: str, shelf: Shelf) -> None:
-        """Take a session's words out of the full text; a contentless index must be told them again."""
-        rows = self.rows(
-            """SELECT t.id, t.sidechain, t.round, t.kind, t.offset FROM texts t JOIN sessions s ON s.id = t.session
-            WHERE s.session_id = ? ORDER BY t.id DESC""",
-            session_id,
-        )
-        waiting: dict[tuple[Any, ...], list[int]] = {}
-        for id_, *place in rows:
-            waiting.setdefault(tuple(place), []).append(id_)
-        sides = self.rows(
-            "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?", session_id
-        )
-        for side in [None, *(row[0] for row in sides)]:
-            for round_ in rounds.load_all(shelf.sidechain(side) if side else shelf):
-                for row in text_rows(round_, side, 0):
-                    if ids := waiting.get((side, row.round, row.kind, row.offset)):
-                        sql = "INSERT INTO texts_fts(texts_fts, rowid, body, aux) VALUES ('delete', ?, ?, ?)"
-                        self.db.execute(sql, (ids.pop(), row.body, row.aux))
+        text_table.forget(self.db, session_id, shelf)
 
     # -- reading
 
@@ -377,18 +296,26 @@ class Index:
             yield Listed(*row)
 
     def find(self, name: str) -> Listed:
-        """The session with this id, unique prefix, or `last`."""
+        """The session with this id, unique prefix, id of its agent's own, or `last`."""
         if name == "last":
-            found = list(self.sessions("WHERE ended IS NOT NULL"))[:1]
+            found = self._last()
         else:
             prefix = name.lower().replace("%", "").replace("_", "")
             found = list(self.sessions("WHERE session_id LIKE ?", prefix + "%")) if prefix else []
+            found = found or list(self.sessions("WHERE facts ->> 'native_id' = ?", name))
         if not found:
             raise NotFound(f"no session {name!r} in the archive", "`muniment sessions` lists them")
         if len(found) > 1:
             some = ", ".join(row.session_id for row in found[:3])
             raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}…", "give more of the id")
         return found[0]
+
+    def _last(self) -> list[Listed]:
+        """The session that went on last; where none tells a time, the one that was inscribed last."""
+        if timed := next(self.sessions("WHERE ended IS NOT NULL"), None):
+            return [timed]
+        shelves = ((row, self.layout.shelf(row.agent_id, row.session_id)) for row in self.sessions())
+        return [row for row, _ in sorted(shelves, key=lambda pair: files.changed_at(pair[1].evidence))[-1:]]
 
     def abandoned(self, session_id: str) -> set[int]:
         """Rounds that a rewind left behind: not on the way from the last round back to the first."""
@@ -429,20 +356,10 @@ def lock(layout: Layout, waiting: Callable[[], None]) -> Generator[None]:
     files.make_folder(layout.sessions)
     descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not files.locked(descriptor):
             waiting()
-            while not _locked(descriptor):
+            while not files.locked(descriptor):
                 time.sleep(0.1)
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import text_of
 from muniment.store.words import indexed
@@ -54,6 +56,21 @@ class UsageRow(NamedTuple):
     output: int
     cache_read: int
     cache_write: int
+
+
+class Span(Struct, frozen=True):
+    """Records that follow each other in both states, and how much further back they now begin."""
+
+    start: int = 0
+    end: int = 0
+    moved: int = 0
+
+    def has(self, offset: int) -> bool:
+        """Whether a record of the later state is one of them."""
+        return self.start <= offset - self.moved < self.end
+
+
+NOTHING = Span()
 
 
 def preview(text: str) -> str:

@@ -1,14 +1,16 @@
 """Same id, other content: which version of a session a file belongs to, and how nothing is overwritten.
 
-A file that extends what is kept is an append; one that is contained in it brings nothing new; anything else is
-a version of its own. A source that was rewritten in place becomes the current version, and the former one is
-moved to `versions/<hash8>/`; a diverging copy found elsewhere is put there itself.
+A file that extends what is kept is an append; one that is contained in it brings nothing new; one that was written
+anew and says all that it said takes the place of what is kept (`superseded`); anything else is a version of its own. A
+source that was rewritten in place becomes the current version, and the former one is moved to `versions/<hash8>/`; a
+diverging copy found elsewhere is put there itself.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -19,6 +21,7 @@ from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence
 from muniment.store.evidence import Kept, Manifest
 from muniment.store.layout import Shelf
+from muniment.store.superseded import Grown, Pieces, grown
 
 SAMPLE_BYTES = 4096
 
@@ -32,6 +35,8 @@ class Choice(Struct, frozen=True):
     """The current version must be moved away first."""
     skip_main: bool = False
     """The transcript brings nothing new; its side files may."""
+    grown: Grown | None = None
+    """The transcript was written anew and takes the place of what is kept of it."""
     note: str = ""
 
 
@@ -42,22 +47,43 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
     if manifest is None or main is None or manifest.main is None:
         return Choice()
     kept = manifest.main
-    packed = source.packed(kept.name) or source.packed(main.name)
-    both_packed = source.packed(kept.name) and source.packed(main.name)
-    own = kept.path == main.path
-    whole = manifest.size_at(kept, main.path) == kept.size
-    if whole and (_begins_so if packed else _grown_in_place)(shelf.evidence, kept, main, source):
-        return Choice()
-    relation = compare(shelf.evidence, kept, main, source)
-    if relation == "equal" and not (both_packed and not _begins_so(shelf.evidence, kept, main, source)):
-        return Choice(skip_main=packed)
-    if relation == "extends" and not packed:
-        return Choice()
-    if relation == "contained" and not packed:
-        return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if own else "")
-    if own or (relation == "extends" and packed) or _is_followed(found, kept):
+    if choice := _within(shelf.evidence, manifest, kept, main, source):
+        return choice
+    if kept.path == main.path or _is_followed(found, kept) or _packed_further(shelf.evidence, kept, main, source):
         return Choice(set_aside=True, note="the source was rewritten; both versions are kept")
     return _other_version(shelf, main, source)
+
+
+def _within(folder: Path, manifest: Manifest, kept: Kept, main: SourceFile, source: Source) -> Choice | None:
+    """How a transcript goes into a version; None if it says other things, or more than can be appended."""
+    packed = source.packed(kept.name) or source.packed(main.name)
+    own = kept.path == main.path
+    whole = manifest.size_at(kept, main.path) == kept.size
+    if whole and (_begins_so if packed else _grown_in_place)(folder, kept, main, source):
+        return Choice()
+    relation = compare(folder, kept, main, source)
+    if not packed and relation in ("equal", "extends"):
+        return Choice()
+    if relation == "contained" and not (own and packed):
+        return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if own else "")
+    if relation == "equal" and not own:
+        return Choice(skip_main=True)
+    further = superseded(folder, manifest, kept, main, source) if own else None
+    return Choice(grown=further) if further else None
+
+
+def superseded(folder: Path, manifest: Manifest, kept: Kept, file: SourceFile, source: Source) -> Grown | None:
+    """How a file that was written anew goes on from what is kept of it; None if that must stay as it is.
+
+    It must stay also where it lay at other paths too: those files are to come back as they were."""
+    if any(copy.kept == kept.name and copy.path != kept.path for copy in manifest.copies):
+        return None
+    earlier = partial(_records, kept.name, partial(evidence.read, folder, kept), source)
+    return grown(source, earlier, partial(_records, file.name, partial(source.content, file), source))
+
+
+def _records(name: str, pieces: Pieces, source: Source) -> Iterable[bytes]:
+    return source.open(name, pieces())
 
 
 def _is_followed(found: Found, kept: Kept) -> bool:
@@ -65,16 +91,21 @@ def _is_followed(found: Found, kept: Kept) -> bool:
     return any(file.path == kept.path and file.role == "side" for file in found.files)
 
 
+def _packed_further(folder: Path, kept: Kept, main: SourceFile, source: Source) -> bool:
+    """A file elsewhere that goes on, and cannot be appended because one of the two is packed."""
+    packed = source.packed(kept.name) or source.packed(main.name)
+    return packed and compare(folder, kept, main, source) == "extends"
+
+
 def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
     """A copy that differs from the current version: one of the versions known, or a new one."""
     note = "same id, other content: kept as a version of its own"
     folder = shelf.folder / "versions"
     for name in sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []:
-        manifest = evidence.load(shelf.version(name).evidence)
-        if manifest and manifest.main:
-            relation = compare(shelf.version(name).evidence, manifest.main, main, source)
-            if relation != "differs":
-                return Choice(version=name, skip_main=relation == "contained", note=note)
+        own = shelf.version(name).evidence
+        manifest = evidence.load(own)
+        if manifest and manifest.main and (choice := _within(own, manifest, manifest.main, main, source)):
+            return structs.replace(choice, version=name, note=note)
     return Choice(version=_digest(source.content(main))[:8], note=note)
 
 
@@ -114,6 +145,11 @@ def compare(folder: Path, kept: Kept, file: SourceFile, source: Source) -> str:
     """How a file relates to what is kept: equal, extends, contained or differs. Compares content, all of it."""
     kept_records = source.open(kept.name, evidence.read(folder, kept))
     return _relation(kept_records, source.open(file.name, source.content(file)))
+
+
+def holds_bytes_of(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
+    """Whether the very bytes of a file are the beginning of those that are kept."""
+    return _relation(evidence.read(folder, kept), source.content(file)) in ("equal", "contained")
 
 
 def _begins_so(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
@@ -185,9 +221,12 @@ def move(shelf: Shelf, to: Shelf) -> None:
 
 
 def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
-    """A file was rewritten: its former content stays under another name, out of the way of a restore."""
-    old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old")
-    evidence.packed_path(folder, kept).replace(evidence.packed_path(folder, old))
+    """A file was rewritten: its former content stays under another name, out of the way of a restore.
+
+    It is copied, not renamed: until the manifest is written it must be found under both."""
+    old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old", edition=0)
+    if kept.frames:
+        files.write_atomic(evidence.packed_path(folder, old), files.chunks(evidence.packed_path(folder, kept)))
     remaining = tuple(k for k in manifest.files if k.name != kept.name)
     changed = structs.replace(manifest, files=remaining).put(old)
     evidence.save(folder, changed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable, Generator
@@ -28,7 +27,7 @@ def alone(layout: Layout, stop: Stop, waiting: Callable[[str], None]) -> Generat
 
 def _take(descriptor: int, stop: Stop, waiting: Callable[[str], None]) -> bool:
     told = False
-    while not _locked(descriptor):
+    while not files.locked(descriptor):
         if not told:
             waiting(os.pread(descriptor, 20, 0).decode("ascii", "replace").strip())
             told = True
@@ -37,12 +36,4 @@ def _take(descriptor: int, stop: Stop, waiting: Callable[[str], None]) -> bool:
         time.sleep(WAIT_SECONDS)
     os.truncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    return True
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
     return True

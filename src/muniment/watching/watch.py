@@ -13,7 +13,7 @@ from pathlib import Path
 
 from muniment import files
 from muniment.errors import MunimentError
-from muniment.ingest.pipeline import Choice
+from muniment.ingest.planning import Choice
 from muniment.watching.alone import alone
 from muniment.watching.events import Event, Tell, now
 from muniment.watching.hints import Hint, Hints

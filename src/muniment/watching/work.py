@@ -15,7 +15,7 @@ from typing import Protocol
 from muniment.batch import Plan
 from muniment.errors import MunimentError
 from muniment.ingest import pipeline
-from muniment.ingest.pipeline import Choice
+from muniment.ingest.planning import Choice
 from muniment.inscribe import Outcome, key_path
 from muniment.sources.base import Found
 from muniment.store.layout import Layout

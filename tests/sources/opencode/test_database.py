@@ -111,9 +111,42 @@ def test_a_session_that_grows_keeps_what_was_there(home: Path, used: apsw.Connec
     message["parts"] = [{"id": "prt_later", "type": "text", "text": "And by day?"}]
     homes.add_message(used, message)
     (outcome,) = inscribe(archive)
-    assert outcome.what == "version"
+    assert outcome.what == "appended"
     (session,) = archive.sessions()
-    assert (session.rounds, session.versions) == (3, 1)
+    assert (session.rounds, session.versions) == (3, 0)
+
+
+def test_a_message_that_is_taken_back_is_kept_in_a_version(home: Path, used: apsw.Connection, archive: Archive) -> None:
+    inscribe(archive)
+    last = homes.DOCUMENT["messages"][-1]["info"]["id"]
+    used.execute("DELETE FROM part WHERE message_id = ?", (last,))
+    used.execute("DELETE FROM message WHERE id = ?", (last,))
+    used.execute("UPDATE session SET time_updated = time_updated + 1")
+    (outcome,) = inscribe(archive)
+    assert outcome.what == "version"
+    assert archive.sessions()[0].versions == 1
+
+
+def test_a_tool_that_comes_to_its_end_does_not_make_a_version(
+    home: Path, used: apsw.Connection, archive: Archive
+) -> None:
+    def part(state: dict[str, object]) -> str:
+        return json.dumps({"type": "tool", "callID": "c1", "tool": "bash", "state": state})
+
+    given = {"input": {"command": "make"}}
+    states = [
+        {"status": "pending", "input": {}, "raw": ""},
+        {"status": "running", **given},
+        {"status": "completed", **given, "output": "done"},
+    ]
+    own = homes.DOCUMENT["messages"][-1]["info"]["id"]
+    used.execute("INSERT INTO part VALUES ('prt_zz', ?, ?, 1, 1, '{}')", (own, homes.NATIVE))
+    for number, state in enumerate(states):
+        used.execute("UPDATE part SET data = ?, time_updated = ? WHERE id = 'prt_zz'", (part(state), number + 2))
+        inscribe(archive)
+    (session,) = archive.sessions()
+    assert session.versions == 0
+    assert "done" in archive.shelf(session).document.read_text()
 
 
 def test_any_database_is_recognised_by_its_tables(tmp_path: Path, home: Path, used: apsw.Connection) -> None:
@@ -131,3 +164,12 @@ def test_a_damaged_database_is_no_reason_to_fail(home: Path) -> None:
     whole = (home / "opencode.db").read_bytes()
     (home / "opencode.db").write_bytes(whole[:2000] + b"\0" * 3000 + whole[5000:])
     assert found(home) == []
+
+
+def test_a_session_is_asked_for_by_its_own_id_and_says_how_it_gets_back(
+    archive: Archive, used: apsw.Connection
+) -> None:
+    inscribe(archive)
+    document, *beside = archive.restore(homes.NATIVE)
+    assert document.then == f"opencode import {document.path}"
+    assert [file.then for file in beside] == [""]

@@ -57,14 +57,14 @@ def test_the_size_of_the_whole_is_known_before_it_is_read(home: Path) -> None:
     assert len(session.files) == 1 + len(tree(home))
 
 
-def test_a_new_part_makes_a_new_version(home: Path, archive: Archive) -> None:
+def test_a_new_part_goes_into_what_is_there(home: Path, archive: Archive) -> None:
     inscribe(archive)
     assert inscribe(archive) == []
     message = homes.DOCUMENT["messages"][-1]["info"]["id"]
     later = home / "storage" / "part" / message / "prt_zz.json"
     later.write_text('{"id":"prt_zz","type":"text","text":"Sleep well."}')
     (outcome,) = inscribe(archive)
-    assert (outcome.what, outcome.problems) == ("version", ())
+    assert (outcome.what, outcome.problems) == ("appended", ())
     assert inscribe(archive) == []
 
 

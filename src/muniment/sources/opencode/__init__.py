@@ -7,9 +7,10 @@ from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
-from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source, SourceFile
+from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Record, Source, SourceFile
 from muniment.sources.opencode import claims, database, find, place, read, storage, write
 from muniment.sources.opencode.records import MESSAGES, NAME
+from muniment.sources.opencode.tools import TOOLS
 
 
 class OpenCode(Source):
@@ -20,6 +21,8 @@ class OpenCode(Source):
     family = "opencode"
     resume_command = "opencode -s {id}"
     import_command = "opencode import {path}"
+    instruction_files = InstructionFiles(names=("AGENTS.md", "CLAUDE.md"), only_first=True)
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

@@ -58,11 +58,10 @@ def _data(media_type: str, data: str) -> dict[str, Any]:
 def _tool(tool: Tool, note: dict[str, Any], at: int, media: MediaBytes) -> dict[str, Any]:
     """A call with its result; one that has none was interrupted."""
     said: dict[str, Any] = {"title": tool.name or "", "metadata": {}, "time": {"start": at, "end": at}}
-    given = tool.input if mapping(tool.input) or note or tool.input == {} else {"input": tool.input}
     if tool.output is None:
-        state = _INTERRUPTED | {"input": given} | mapping(note.get("state"))
+        state = _INTERRUPTED | {"input": tool.input} | mapping(note.get("state"))
     else:
-        state = _done(tool, said | mapping(note.get("state")), media) | {"input": given}
+        state = _done(tool, said | mapping(note.get("state")), media) | {"input": tool.input}
     named = {"type": "tool", "callID": tool.id, "tool": tool.name or "unknown"}
     return named | {name: value for name, value in note.items() if name != "state"} | {"state": state}
 

@@ -9,26 +9,25 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Round, Thinking, Unknown, Usage, codec
-from muniment.model.blocks import is_quiet
+from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Round, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes, Move
+from muniment.sources.foreign import taken
+from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.opencode import compose
 from muniment.sources.opencode.parts import QUEUED, unnamed
 from muniment.sources.opencode.place import renamed
 from muniment.sources.opencode.records import NAME, listing, milliseconds_of, native_of, text
 from muniment.sources.opencode.rounds import HEAD, INJECTED
-from muniment.sources.recorded.retell import Losses
 
 VERSION = "1.18.0"
 """The client that foreign sessions are written for."""
 
 _PROVIDERS = (("claude", "anthropic"), ("gpt", "openai"), ("o", "openai"), ("gemini", "google"))
-_REWRITTEN = frozenset({HEAD, "title", "slug", "link", "empty message", "error"})
+_REWRITTEN = frozenset({HEAD, "slug", "empty message", "error"})
 """Events that are written anew from what the session itself says."""
 
 _QUEUED = {"metadata": QUEUED}
-_NO_PLACE = "this format has no place for it"
 
 
 def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
@@ -43,7 +42,7 @@ def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, 
     if not begun:
         yield writer.head(Round(1))
     yield b"]}\n"
-    losses.extend(writer.losses.found.values())
+    losses.extend(writer.losses.all())
 
 
 def session_id(facts: Facts, move: Move) -> str:
@@ -62,7 +61,7 @@ class Writer:
         self.own = facts.source == NAME and not facts.prompts_only
         self.session = session_id(facts, move)
         self.fork = self.own and self.session != facts.native_id
-        self.losses = Losses()
+        self.losses = Losses(_REWRITTEN)
         self.at = milliseconds_of(facts.started) or 0
         self.cwd = move.cwd or facts.first_cwd or facts.cwd or "/"
         self.minted = 0
@@ -88,7 +87,7 @@ class Writer:
         self.losses.where = f"round {round_.number}"
         for message in round_.messages:
             if message.sidechain:
-                self.losses.add("message of a subagent", "subagents are sessions of their own here")
+                self.losses.add_subagent()
             else:
                 yield from self._message(message)
 
@@ -154,7 +153,7 @@ class Writer:
     def _compaction(self, block: Compaction) -> Iterator[bytes]:
         """A cut of the context: it is asked for by a message, and the answer sums up what was before."""
         if not block.text:
-            self.losses.add("compaction without a summary", _NO_PLACE)
+            self.losses.add("compaction without a summary", NO_PLACE)
             return
         asking = Message("user")
         self.asked = self._mint("msg")
@@ -190,24 +189,22 @@ class Writer:
 
     def _part(self, block: Block, notes: dict[str, Any]) -> dict[str, Any] | None:
         note = mapping(notes.get(block.ref.id or ""))
+        if not self.own and isinstance(block, Tool):
+            block = taken(block, self.losses)
+        elif not self.own and isinstance(block, Unknown) and block.kind != "media":
+            self._left_out(block)
+            return None
         made = compose.part(block, note, self.at, self.media)
         if made is None or (isinstance(block, Thinking) and not block.text and not note):
             self._left_out(block)
             return None
         if isinstance(block, Thinking) and block.signature and not note:
-            self.losses.add("signature of the provider", "it is valid only for the provider's own sessions")
+            self.losses.add_signature(block)
         return made | ({"id": block.ref.id} if self.own else {})
 
     def _left_out(self, block: Block) -> None:
-        if isinstance(block, Event) and block.kind in _REWRITTEN:
-            return
-        if isinstance(block, Thinking):
-            self.losses.add("sealed thinking", "it can be read only by its own provider")
-        elif is_quiet(block):
-            self.losses.add("quiet events", "they say nothing to the conversation")
-        else:
-            kind = block.kind if isinstance(block, Event | Unknown) else "block"
-            self.losses.add(f"{'event' if isinstance(block, Event) else 'unknown'}: {kind}", _NO_PLACE)
+        if not (self.own and isinstance(block, Event) and block.kind in _REWRITTEN):
+            self.losses.add_block(block)
 
     def _id(self, own: str | None, kind: str) -> str:
         """An id again; in a fork another, because the client takes no message under an id that it has."""

@@ -1,0 +1,151 @@
+"""The processes that inscribe sessions, one at a time each, and what they say meanwhile.
+
+A small plan needs none: starting them would cost more. The pipes block when the reader of what they say falls behind,
+which bounds memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from muniment import inscribe as one
+from muniment.errors import MunimentError
+from muniment.inscribe import Outcome, Task
+from muniment.store.layout import Layout
+
+WORKERS = 2
+SMALL_BYTES = 8 << 20
+"""Less than this is inscribed without workers."""
+PIPE_BYTES = 1 << 20
+
+
+class Worker:
+    """A process that inscribes the sessions it is sent."""
+
+    def __init__(self, number: int, tasks: Connection, answers: Connection, process: BaseProcess) -> None:
+        self.number = number
+        self.tasks = tasks
+        self.answers = answers
+        self.process = process
+        self.task: Task | None = None
+
+    def send(self, waiting: list[Task]) -> bool:
+        """Give it the next task, if there is one and it lives."""
+        if not waiting or not self.process.is_alive():
+            return False
+        self.task = waiting.pop()
+        self.tasks.send(self.task)
+        return True
+
+    def receive(self) -> Any:
+        try:
+            return self.answers.recv()
+        except (EOFError, ConnectionResetError):
+            assert self.task, "a worker speaks only about a task"
+            return _failed(self.task, "the worker process died; run again")
+
+    def close(self) -> None:
+        self.tasks.close()
+        self.answers.close()
+
+
+@contextlib.contextmanager
+def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
+    """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
+    pool: list[Worker] = []
+    if sum(file.size for task in tasks for file in task.found.files) >= SMALL_BYTES:
+        for _ in range(min(WORKERS, os.cpu_count() or 1, len(tasks))):
+            pool.append(_start_worker(layout, pool))
+    try:
+        yield pool
+    finally:
+        for worker in pool:
+            worker.close()
+            worker.process.terminate()
+            worker.process.join()
+
+
+def _start_worker(layout: Layout, pool: list[Worker]) -> Worker:
+    forks = sys.platform == "linux"
+    context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
+    its_tasks, tasks = context.Pipe(duplex=False)
+    answers, its_answers = context.Pipe(duplex=False)
+    if forks:
+        # Room for what most sessions have to say. No gain could be measured beyond the noise of the machine.
+        fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    inherited = [tasks, answers, *(end for worker in pool for end in (worker.tasks, worker.answers))] if forks else []
+    process = context.Process(target=_serve, args=(layout, its_tasks, its_answers, inherited), daemon=True)
+    process.start()
+    its_tasks.close()
+    its_answers.close()
+    return Worker(len(pool), tasks, answers, process)
+
+
+def conversation(layout: Layout, pool: list[Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+    """Everything the workers say, large sessions first so that none is left alone at the end."""
+    waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
+    busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.send(waiting)}
+    while busy:
+        for answers in wait(list(busy)):
+            worker = busy[answers]
+            message = worker.receive()
+            yield worker.number, message
+            if isinstance(message, Outcome) and not worker.send(waiting):
+                del busy[answers]
+    for task in reversed(waiting):
+        yield from _alone(layout, task)
+
+
+def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
+    """The same conversation without a second process; the rows of the session wait in memory."""
+    said: list[Any] = []
+    outcome = _inscribe(layout, task, said.append)
+    for message in [*said, outcome] if outcome.what != "failed" else [outcome]:
+        yield 0, message
+
+
+def _serve(layout: Layout, tasks: Connection, answers: Connection, inherited: list[Connection]) -> None:
+    """A worker: inscribe what is sent until the other side hangs up.
+
+    A forked process has copies of the other side's ends; while they are open nobody seems to hang up."""
+    for other in inherited:
+        other.close()
+    gc.disable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            task = tasks.recv()
+            answers.send(_inscribe(layout, task, answers.send))
+
+
+def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
+    """One session; what goes wrong with it is its outcome, and the others go on."""
+    try:
+        return one.inscribe(layout, task, sink)
+    except MunimentError as error:
+        return _failed(task, error.message)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
+        place = error.filename or (layout.root if full else one.key_path(task.found))
+        return _failed(task, f"{error.strerror or error}: {place}")
+    except (BrokenPipeError, EOFError):
+        raise
+    except Exception:
+        return _failed(task, "a bug in muniment:\n" + traceback.format_exc())
+
+
+def _failed(task: Task, note: str) -> Outcome:
+    return Outcome(task.found.session_id, one.key_path(task.found), "failed", note=note)

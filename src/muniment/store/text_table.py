@@ -1,0 +1,57 @@
+"""Writing the tables of what can be searched for: `texts`, one row for each piece of a session, and its full text.
+
+The full text keeps no words (it is contentless), so it cannot forget a row unless it is told them again, and row
+numbers only ever grow. Rows of records that have not changed are therefore left where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from muniment.store import rounds
+from muniment.store.layout import Shelf
+from muniment.store.rows import Span, TextRow, fit, text_rows
+
+_OWN = "session = ? AND sidechain IS ?"
+
+
+def insert(db: Any, key: int, rows: Sequence[TextRow]) -> None:
+    """Add rows under numbers that were never used."""
+    known = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'texts'").get
+    first = (known or 0) + 1
+    db.executemany(
+        "INSERT INTO texts(id, session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?,?)",
+        [(first + i, key, *row[:5]) for i, row in enumerate(rows)],
+    )
+    db.executemany(
+        "INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)",
+        [(first + i, row.body, row.aux) for i, row in enumerate(rows)],
+    )
+
+
+def clear(db: Any, key: int, sidechain: str | None, offset: int, same: Span) -> None:
+    """Remove the rows of records from a byte on, but for those that are the same and have only moved."""
+    own = (key, fit(sidechain))
+    gone = f"DELETE FROM texts WHERE {_OWN} AND offset >= ? AND NOT (offset >= ? AND offset < ?)"
+    db.execute(gone, (*own, offset, same.start, same.end))
+    if same.moved:
+        db.execute(f"UPDATE texts SET offset = offset + ? WHERE {_OWN}", (same.moved, *own))
+
+
+def forget(db: Any, session_id: str, shelf: Shelf) -> None:
+    """Take a session's words out of the full text, telling it the words again."""
+    sql = """SELECT t.id, t.sidechain, t.round, t.kind, t.offset FROM texts t JOIN sessions s ON s.id = t.session
+        WHERE s.session_id = ? ORDER BY t.id DESC"""
+    waiting: dict[tuple[Any, ...], list[int]] = {}
+    for id_, *place in list(db.execute(sql, (session_id,))):
+        waiting.setdefault(tuple(place), []).append(id_)
+    sides = db.execute(
+        "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?", (session_id,)
+    )
+    for side in [None, *(row[0] for row in list(sides))]:
+        for round_ in rounds.load_all(shelf.sidechain(side) if side else shelf):
+            for row in text_rows(round_, side, 0):
+                if ids := waiting.get((side, row.round, row.kind, row.offset)):
+                    delete = "INSERT INTO texts_fts(texts_fts, rowid, body, aux) VALUES ('delete', ?, ?, ?)"
+                    db.execute(delete, (ids.pop(), row.body, row.aux))
