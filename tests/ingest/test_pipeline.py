@@ -12,7 +12,8 @@ from msgspec import structs
 from muniment.archive import Archive
 from muniment.errors import StoreError
 from muniment.ingest import offline, pipeline
-from muniment.ingest.pipeline import Choice, Outcome
+from muniment.ingest.pipeline import Outcome
+from muniment.ingest.planning import Choice
 from muniment.model.engagements import Engagement, Extraction
 from muniment.store import engagements, page
 from tests.builder import ClaudeSession, conversation, text, tool

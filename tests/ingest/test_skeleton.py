@@ -6,6 +6,7 @@ from pathlib import Path
 
 from muniment.archive import Archive
 from muniment.ingest import pipeline, skeleton
+from muniment.ingest.planning import Choice
 from muniment.ingest.skeleton import HEAD_CHARS, MAX_CHARS, TAIL_CHARS, Skeleton, Turn
 from muniment.model import Facts
 from tests.builder import ClaudeSession, conversation, text, tool
@@ -95,5 +96,5 @@ def test_the_hash_follows_the_text(archive: Archive, home: Path) -> None:
 
 def test_the_pipeline_reads_the_same(archive: Archive, home: Path) -> None:
     made = read(archive, conversation(3), home)
-    (job,) = archive.ingest_plan(pipeline.Choice()).jobs
+    (job,) = archive.ingest_plan(Choice()).jobs
     assert pipeline.read(archive.layout, job) == made

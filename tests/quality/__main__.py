@@ -30,15 +30,18 @@ _UNPACK = Path(__file__).parents[3] / "shared" / "corpus" / "unpack"
 
 def main(arguments: Sequence[str]) -> None:
     with _corpus([Path(word) for word in arguments if not word.startswith("-")]) as corpus:
-        labels = gold.labels()
+        sets = [gold.labels(), gold.labels(gold.LATER)]
+        labels = [label for part in sets for label in part]
         sessions = gold.sessions(corpus, labels)
         examples = [learn.rows(*pair) for pair in zip(sessions, labels, strict=True)]
         if "--fit" in arguments:
-            print("WEIGHTS =", learn.fit([row for part in examples for row in part]))
+            print("WEIGHTS =", learn.fit(examples))
             return
-        _print_set(labels)
-        _print_table(_rows(sessions, labels, list(learn.left_out(examples))))
-        _print_readers(labels)
+        others = list(learn.left_out(examples))
+        for part in (slice(len(sets[0])), slice(len(sets[0]), None)):
+            _print_set(labels[part])
+            _print_table(_rows(sessions[part], labels[part], others[part]))
+        _print_readers(sets[0])
         _print_time(corpus)
         usefulness.print_table(corpus)
 
@@ -91,7 +94,7 @@ def _print_set(labels: Sequence[Label]) -> None:
     rounds = sum(label.rounds for label in labels)
     engagements = sum(len(label.engagements) for label in labels)
     boundaries = sum(len(label.starts) for label in labels)
-    print(f"{len(labels)} sessions, {rounds} rounds, {engagements} engagements, {boundaries} boundaries\n")
+    print(f"\n{len(labels)} sessions, {rounds} rounds, {engagements} engagements, {boundaries} boundaries")
 
 
 def _print_table(rows: Iterator[tuple[str, Score]]) -> None:

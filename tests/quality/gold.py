@@ -21,6 +21,8 @@ from muniment.model import Facts
 from muniment.sources.base import records
 
 FOLDER = Path(__file__).parent
+LATER = "later.json"
+"""Sessions that were labelled when there was an extractor, before it was run on them; learned from since."""
 
 
 class Labelled(Struct, frozen=True):

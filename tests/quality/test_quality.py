@@ -55,29 +55,38 @@ def test_the_method_is_that_of_the_engagement_with_most_turns_in_common() -> Non
 
 
 def test_weights_follow_the_examples() -> None:
-    told = [((1.0, 1.0), 1.0)] * 20 + [((1.0, 0.0), 0.0)] * 20
-    bias, weight = learn.fit(told)
+    bias, weight = learn.fit([[((1.0, 1.0), 1.0), ((1.0, 0.0), 0.0)]] * 20)
     assert weight > 2 > 0 > bias
     assert learn.solved([[2, 1], [1, 3]], [3, 5]) == pytest.approx([0.8, 1.4])
 
 
-@pytest.mark.corpus
-def test_the_weights_are_what_the_labelled_sessions_give(corpus: Path) -> None:
-    labels = gold.labels()
-    sessions = gold.sessions(corpus, labels)
-    examples = [learn.rows(*pair) for pair in zip(sessions, labels, strict=True)]
-    assert learn.fit([row for part in examples for row in part]) == WEIGHTS
+def test_a_long_session_does_not_decide_for_all() -> None:
+    said, unsaid = ((1.0, 1.0), 1.0), ((1.0, 1.0), 0.0)
+    _, alone = learn.fit([[said, ((1.0, 0.0), 0.0)]] * 20)
+    _, beside = learn.fit([[said, ((1.0, 0.0), 0.0)]] * 20 + [[unsaid] * learn.MOST])
+    _, longer = learn.fit([[said, ((1.0, 0.0), 0.0)]] * 20 + [[unsaid] * learn.MOST * 9])
+    assert alone > beside == longer
+
+
+def test_every_turn_of_a_labelled_session_belongs_to_one_engagement() -> None:
+    for label in [*gold.labels(), *gold.labels(gold.LATER)]:
+        turns = sorted(turn for one in label.engagements for turn in one.turns)
+        assert turns == list(range(1, label.rounds + 1)), label.file
 
 
 @pytest.mark.corpus
-def test_on_sessions_left_out_it_is_far_above_the_baselines(corpus: Path) -> None:
-    labels = gold.labels()
+def test_the_figures_hold_on_sessions_left_out(corpus: Path) -> None:
+    """And the weights that ship are what the labelled sessions give."""
+    first = gold.labels()
+    labels = [*first, *gold.labels(gold.LATER)]
     sessions = gold.sessions(corpus, labels)
     examples = [learn.rows(*pair) for pair in zip(sessions, labels, strict=True)]
+    assert learn.fit(examples) == WEIGHTS
     made = (offline.extract(*pair) for pair in zip(sessions, learn.left_out(examples), strict=True))
-    one = score([Found(extraction.engagements) for extraction in made], labels)
+    found = [Found(extraction.engagements) for extraction in made][: len(first)]
+    one = score(found, first)
     assert one.f1 >= 0.6
-    assert one.pk <= 0.15
+    assert one.pk <= 0.12
     assert one.method >= 0.6
 
 

@@ -28,7 +28,9 @@ _SIGNED = re.compile(r"\[[a-z][\w.-]*:[\w.-]+::([^\W\d_][\w'’-]{0,40})\]")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATHS = ("file_path", "path", "notebook_path", "filePath", "absolute_path", "filename")
 _COMMANDS = ("command", "cmd")
-_WRITTEN = ("new_string", "old_string", "content", "edits", "new_source", "patch", "diff", "file_text")
+_PATCHES = ("input", "patch", "patchText")
+_WRITTEN = ("new_string", "old_string", "new_str", "old_str", "newString", "oldString", "newText", "oldText", "content",
+            "edits", "new_source", "patch", "patchText", "diff", "file_text")  # fmt: skip
 
 
 class Act(Struct, frozen=True, gc=False):
@@ -148,7 +150,7 @@ def act(tool: Tool) -> Act:
     """What a call did, told by the shape of its input."""
     given = mapping(tool.input)
     command = next((_joined(given[name]) for name in _COMMANDS if name in given), "")
-    words = tool.input if isinstance(tool.input, str) else str(given.get("input") or given.get("patch") or "")
+    words = tool.input if isinstance(tool.input, str) else str(next(filter(None, map(given.get, _PATCHES)), ""))
     patched = _PATCHED.findall(words) or _PATCHED.findall(command)
     paths = patched or [given[name] for name in _PATHS if isinstance(given.get(name), str)]
     return Act(

@@ -6,6 +6,7 @@ it. Field names are those of the specification.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -116,3 +117,16 @@ class Ingested(Struct, frozen=True, kw_only=True):
     """What the session was like when it was read; another state means that it has grown."""
     conflicts: tuple[Conflict, ...] = ()
     """Where agents told something else than was found."""
+    found: tuple[KeptEngagement, ...] = ()
+    """What was found, where agents told of engagements that stand above it."""
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as ranges without gaps, both ends included."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found

@@ -21,7 +21,7 @@ from muniment.ingest.skeleton import Skeleton
 from muniment.model import Facts
 from muniment.model.engagements import Engagement, Extraction
 
-NAME = "offline-1"
+NAME = "offline-2"
 _SUMMARY_CHARS = 200
 
 

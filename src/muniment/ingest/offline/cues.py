@@ -22,12 +22,15 @@ OPENING = _any(
     rf"""
     \b(?:new|next|another|separate|different|unrelated|other) (?:\w+ )?(?:{_WORK})
     ^(?:\W*(?:{_THANKS})\b){{0,3}}\W*(?:now|next|separately|meanwhile)\b(?!\.\w| (?:that|it|the|this|is|are)\b)
-    \b(?:let'?s|let us|we can|can we) now|\bnow (?:let'?s|let us|please|can (?:you|we))
+    ^\W*(?:question|bug|feature|idea|task|issue|request) ?:
+    \b(?:let'?s|let us|we can|can we|can you) now|\bnow (?:let'?s|let us|please|can (?:you|we))
+    \blet'?s (?:tackle|start (?:on|with)|work on|focus on|talk about|get (?:started|going))
     \bwhile (?:we're|you're|i'm|we are|you are) (?:here|at it)
     \bmov(?:e|ing) on|\bswitch(?:ing)? gears|\b(?:turn|turning|back) to (?:the|my|our|main|master)
     \bbefore (?:we|you|i|jumping|going|continuing|moving)
     \bin passing|\bby the way|\bbtw|\bi (?:just )?(?:realized|realised|noticed)
     \bforgot to|\bhold (?:up|on)|\bone (?:more |other )?thing
+    \bsomething (?:else|different)|\bunrelated|\bon (?:another|a different) (?:note|topic|subject)
     \bcheck ?out (?:main|master)|\bpull (?:the )?latest
     """,
     before="",
@@ -36,6 +39,17 @@ OPENING = _any(
 
 POINTING = _any("it|its|it's|this|that|these|those|them|they|above|you|your")
 """Among the first words: the prompt leans on what came before."""
+
+FOLLOWING = _any(
+    r"""
+    (?:do|does|did|is|was|wo|ca|should)n['’]?t|cannot|no|nope|not|should
+    still|again|same|too|also|as well|and|but|why|instead|rather|actually
+    wrong|broken?|missing|missed|fix|revert|undo|wait|stop|sorry|hmm+|weird
+    """,
+    before=r"(?<![\w'’])",
+    after=r"(?![\w'’])",
+)
+"""Among the first words: the prompt corrects, objects to or adds to what was just done."""
 
 _ASKING = (
     r"ok(?:ay)?|so|hey|hi|and|great|now|please|claude|let'?s|can|could|would|will|you|we|u|i|want|need|like|to|d|have"
@@ -51,13 +65,6 @@ REQUEST = _any(
     before=rf"^\W*(?:(?:{_ASKING})\W+){{0,8}}",
 )
 """A prompt that asks for something to be done, in its first words."""
-
-AFTERCARE = _any(
-    """
-    commit|push|prs?|pull request|ci|lint|merge|comments?|severity|nit|nitpick|checks? (?:fail|pass)|squash|rebase
-    """
-)
-"""What follows a deliverable and belongs to it: its commit, pull request, review and checks."""
 
 ASSENT = _any(
     r"""
@@ -82,47 +89,60 @@ HOUSEKEEPING = _any(
 _METHODS = {
     "review": r"""
         review(?!er)|audit|adversarial|second opinion|critique|health check|is everything ok|look over|lgtm
-        code quality
-        findings""",
+        code quality|findings|sanity check|double[- ]check|assess|feedback on (?:my|the|this)
+        any (?:issues|problems|concerns) with""",
     "write": r"""
         readme|docs?\b|documentation|document\b|changelog|blog|article|paper|essay|wording|reword|prose
         write-?up|guide
-        tutorial|template|claude\.md|agents\.md|release notes|copy\b|paragraph|chapter|init\b""",
+        tutorial|template|claude\.md|agents\.md|release notes|copy\b|paragraph|chapter|init\b|proofread|translat
+        contributing|write (?:a|an|the|me) (?:\w+ )?(?:post|report|summary|section|description|letter|story)""",
     "design": r"""
         design|brainstorm|architect|propos|how (?:c|sh|w)ould we|approach|options?\b|schema|shape|trade-?offs?
-        spec\b|rfc
-        adr\b""",
+        spec\b|rfc|adr\b|think (?:it |this )?through|how should|mock-?up|data model|wireframe|prototype""",
     "reorg": r"""
         refactor|rename|renaming|reorgani[sz]|restructur|clean ?up|tidy|dedup|simplif|merge conflicts?|rebase|squash
         rework the commits|unused|dead code|redundant|flatten|extract (?:in)?to|split (?:in)?to|move (?:\S+ ){1,4}to
         consolidate|amend|commit message|pending changes|uncommitted|consisten|naming""",
     "triage": r"""
         triage|feedback|pr comments?|review comments?|comments? on|prioriti[sz]|backlog|open issues
-        which (?:ones|of these)|go through|sort out""",
+        which (?:ones|of these)|go through|sort out|tickets|categori[sz]e""",
     "debug": r"""
-        fix(?! (?:the |up |all )?(?:merge )?conflicts?| typos?)|bug|errors?\b|fail|broken?\b|breaks|crash|regression
-        not work|doesn'?t|does not|isn'?t|wrong|investigate|stack ?trace|traceback|exception|vulnerab|inject
-        leak|hang
-        stuck|flaky|race condition|root cause|what'?s the problem|slower|silently|incorrect|unexpected|deadlock|panic
-        risks?\b|causes?\b|worked (?:once|before)|lost\b
-        never (?:actually )?work""",
+        fix(?! (?:the |up |all )?(?:merge )?conflicts?| typos?)|bug|\w{0,40}errors?\b|fail|broken?\b|breaks|crash
+        not (?:work|visible|correct|show|render|found|load|updat|respond|appear)|any ?more|any idea why|weird|strange
+        (?:don'?t|do not|didn'?t) see|never saw|shouldn'?t|should (?:still|not|never)|regression
+        (?:this|an|the) (?:\w{1,40} )?(?:issue|problem)|doesn'?t|does not|isn'?t|wrong|investigate|stack ?trace
+        traceback|\w{0,40}exception|vulnerab|inject|leak|hang|stuck|flaky
+        race condition|root cause|what'?s the problem|slower|silently|incorrect|unexpected|deadlock|panic
+        risks?\b|causes?\b|worked (?:once|before)|lost\b|never (?:actually )?work|troubleshoot|diagnos|debug
+        no longer|nothing happens|can'?t (?:get|find|see|connect|open|run|log)""",
     "deploy": r"""
         deploy|releas|publish|ci\b|pipeline|workflow|docker|kubernetes|terraform|production|staging|rollout
-        branch protection|protected? main|dev branch|set ?up (?:the )?(?:repo|environment|server)""",
+        branch protection|protected? main|dev branch|set ?up (?:the )?(?:repo|environment|server)|npm publish|pypi
+        hosting|github actions|start (?:the )?(?:server|service|dashboard)|spin up""",
     "research": r"""
         explain|how do(?:es)?|what (?:is|are|does|happens|would|value|data)|why (?:is|does|do|are|did)|compare
         difference
         find (?:out|models|a|an|the)|look into|explore|research|analy[sz]|understand|which (?:data|is|are)
         where (?:is|are)|is there a|investigate how""",
-    "plan": r"plan\b|roadmap|milestones?|steps to|break (?:it |this )?down|next steps?|estimate|schedule|task list",
+    "plan": r"""
+        plan\b|roadmap|milestones?|steps to|break (?:it |this )?down|next steps?|estimate|schedule|task list|outline
+        action items""",
     "build": r"""
         implement|add\b|create|build|feature|support|make (?:it|the|a)|change|remove|replace|show|allow|update
         improve
         write (?:a|the) (?:program|script|function|test|command|tool)|redesign|migrate|integrate|generate|notebook
-        new command""",
+        new command|moderni[sz]e|extend|introduce|enable|set up|configure|port\b|wire
+        i (?:want|need|'d like|would like) (?:an?|to)\b""",
     "discuss": r"""
-        opinion|think\?|thoughts|strengths|weak(?:ness| points)|pros and cons|what do you think|discuss|agree|idea""",
+        opinion|think\?|thoughts|strengths|weak(?:ness| points)|pros and cons|what do you think|discuss|agree|idea
+        let'?s talk|devil'?s advocate""",
 }
+HISTORY = _any("merge conflicts?|rebase|squash|cherry-?pick|rework the commits")
+"""Work on what was committed: named so, it is nothing else."""
+
+CAUSE = _any(r"root cause|the (?:bug|culprit)|regression|the (?:problem|issue|error|cause) (?:is|was)")
+"""An agent reports why something went wrong."""
+
 METHODS = {name: _any(phrases, r"(?<![\w/-])", "", re.NOFLAG) for name, phrases in _METHODS.items()}
 """What people call the kinds of work; to be looked for in lower case, which is several times faster."""
 

@@ -30,8 +30,8 @@ _MESSAGE = re.compile(
 )
 _NAMED = re.compile(r"(?<![\w:/.~-])[\w.~/-]{0,150}[\w-]\.[A-Za-z]\w{0,5}(?![\w/(])")
 PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc", ".tex", ".org", ".docx")
-_PAPERS = re.compile(r"plan|design|memory|notes|todo|scratch|/\.claude/", re.IGNORECASE)
-"""Names of what agents write for themselves on the way; no deliverable by itself."""
+_PAPERS = re.compile(r"plan|design|memory|notes|todo|scratch|changelog|/\.claude/", re.IGNORECASE)
+"""Names of what is written on the way; no deliverable by itself."""
 _PROGRAMS = ("skill.md", "agents.md", ".prompt.md", "memory.md")
 """Documents that agents execute: writing one changes behaviour, so it is code."""
 

@@ -19,6 +19,7 @@ _OPENER_CHARS = 400
 _FIRST_WORDS = 160
 _LATER_CHARS = 150
 _LATER_TURNS = 12
+_CLOSING_CHARS = 1500
 _ANSWERED = 200
 """An answer of so many characters is one."""
 _COMMIT_VOTE = 1.5
@@ -55,6 +56,8 @@ def _said(heard: Sequence[Heard]) -> dict[str, float]:
     for name, pattern in cues.METHODS.items():
         if found := pattern.search(text):
             scores[name] = 2.0 if found.start() < _FIRST_WORDS and name != "build" else 1.0
+    if cues.HISTORY.search(text[:_FIRST_WORDS]):
+        scores["reorg"] = 4.0
     later = heard[1:_LATER_TURNS]
     for one in later:
         text = _text(one, _LATER_CHARS)
@@ -82,8 +85,15 @@ def _done(heard: Sequence[Heard]) -> dict[str, float]:
         deeds = _looked(heard)
     else:
         deeds = {"build": 0.5}  # asked for and not begun: only the words tell
+    deeds["debug"] = deeds.get("debug", 0.0) + _explained(heard)
     votes = _committed(heard)
     return {name: deeds.get(name, 0.0) + votes.get(name, 0.0) for name in deeds | votes}
+
+
+def _explained(heard: Sequence[Heard]) -> float:
+    """The part of the answers that say why something went wrong."""
+    answers = [one.turn.closing[:_CLOSING_CHARS] for one in heard if one.turn.closing]
+    return sum(bool(cues.CAUSE.search(text)) for text in answers) / max(1, len(answers))
 
 
 def _documents(names: str) -> dict[str, float]:

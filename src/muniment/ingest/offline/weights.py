@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WEIGHTS = (-5.4, 2.2, 0.54, 1.43, 0.54, 3.49, -0.81, 0.75, 1.87, -0.41, -0.62)
+WEIGHTS = (-5.18, 3.18, 2.25, 2.55, -1.07, -1.25, 1.97, -1.1, 0.64)
 
-THRESHOLD = 0.31
+THRESHOLD = 0.3
 """Below one half, because a boundary that is missed joins two engagements under one name."""
