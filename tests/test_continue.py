@@ -72,3 +72,9 @@ def test_an_agent_that_takes_files_is_told_of_it_first(cli: Cli) -> None:
 )
 def test_what_cannot_be_done_is_said(cli: Cli, args: tuple[str, ...], code: int) -> None:
     assert "Traceback" not in cli("continue", "last", *args, code=code).stderr
+
+
+def test_what_became_of_the_tools_is_told(cli: Cli) -> None:
+    said = cli("continue", "last", "--in", "pi").stderr
+    assert "renamed: 4 × Bash is bash" in said
+    assert "not carried: 4 × Bash" not in said

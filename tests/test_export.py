@@ -14,7 +14,7 @@ from muniment.check import check_found
 from muniment.errors import Conflict, NotFound
 from muniment.export import Request
 from muniment.inscribe import Outcome
-from tests.builder import conversation
+from tests.builder import conversation, tool
 
 Inscribe = Callable[..., list[Outcome]]
 
@@ -154,3 +154,42 @@ def test_check_of_the_archive_finds_a_changed_round(archive: Archive, inscribe: 
     assert "round files differ" in report.problems[0].what
     archive.reindex()
     assert [report.note for report in archive.check_stored()] == [""]
+
+
+def test_an_export_for_another_agent_tells_what_became_of_the_tools(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    session = conversation(2)
+    session.user("and now")
+    session.answer(tool("toolu_x", "Skill", {"skill": "pdf"}))
+    session.result("toolu_x", "done")
+    session.write(home)
+    inscribe()
+    made = archive.export("last", Request(source="pi", to=tmp_path))
+    assert [(named.tool, named.becomes, named.count) for named in made.tools] == [
+        ("Bash", "bash", 2),
+        ("Skill", "Skill", 1),
+    ]
+    assert "known to be the same" in made.tools[1].why
+    text = Path(made.paths[0]).read_text()
+    assert '"name":"bash","arguments":{"command":"echo prompt 0"}' in text
+    assert archive.export("last", Request(source="claude-code", to=tmp_path)).tools == ()
+
+
+def test_a_file_with_nothing_in_it_is_not_left_behind(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    """What a session says of itself without a conversation is no session to another agent."""
+    path = tmp_path / "chats" / "session-2026-01-02T03-04-0a0a0a0a.json"
+    path.parent.mkdir()
+    head = {
+        "sessionId": "0a0a0a0a-0000-4000-8000-000000000001",
+        "projectHash": "x",
+        "startTime": "2026-01-02T03:04:05Z",
+    }
+    told = {"id": "1", "timestamp": "2026-01-02T03:04:06Z", "type": "warning", "content": "a hook failed"}
+    path.write_text(json.dumps(head | {"lastUpdated": "2026-01-02T03:04:06Z", "messages": [told]}))
+    archive.inscribe([path])
+    with pytest.raises(NotFound, match="can hold nothing"):
+        archive.export("last", Request(source="claude-code", to=tmp_path / "out"))
+    assert not list((tmp_path / "out").rglob("*.jsonl"))

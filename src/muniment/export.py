@@ -12,6 +12,7 @@ from muniment import files, sources
 from muniment.errors import Conflict, NotFound, Unsupported
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
+from muniment.sources import Named, Renaming
 from muniment.sources.base import Move, Source
 from muniment.store import escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
@@ -42,6 +43,8 @@ class Exported(Struct, frozen=True):
     losses: tuple[Loss, ...]
     resume: str
     """The command that resumes it."""
+    tools: tuple[Named, ...] = ()
+    """How the tool calls of another agent's session are called now, and which were kept as they are."""
 
 
 def export(
@@ -58,33 +61,47 @@ def export(
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=request.cwd)
     losses = [Loss("conversation", "answer", "only the prompts are left", facts.prompts)] if facts.prompts_only else []
     base = request.to.absolute() if request.to else target.homes(env)[0]
-    paths = [_write(shelf, facts, target, move, request, base, losses)]
-    if request.file is None and facts.source == target.name:
-        paths += [
-            _write(shelf.sidechain(id_), side, target, move, request, base, losses) for id_, side in sidechains.items()
-        ]
-    losses += _side_files(shelf)
+    calls = sources.renaming(facts, target)
+    paths = [_write(shelf, facts, target, move, request, base, losses, calls)]
+    with_sides = request.file is None and facts.source == target.name
+    for id_, side in sidechains.items() if with_sides else ():
+        paths.append(_write(shelf.sidechain(id_), side, target, move, request, base, losses, calls))
+    losses += _left_beside(shelf, 0 if with_sides else len(sidechains))
     session_id = target.identity(facts, move)
-    return Exported(tuple(paths), session_id, tuple(losses), target.resuming(session_id, paths[0]))
+    resume = target.resuming(session_id, paths[0])
+    return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account())
 
 
-def _side_files(shelf: Shelf) -> list[Loss]:
-    """Overflow of large outputs, file backups and the like are files of their own: an export does not make them."""
+def _left_beside(shelf: Shelf, sidechains: int) -> list[Loss]:
+    """What an export does not make: subagents' sessions for another agent, overflow of large outputs, file backups."""
     manifest = evidence.load(shelf.evidence)
-    count = sum(1 for kept in manifest.files if kept.role == "side") if manifest else 0
-    return [Loss("beside it", "side file", "only a restore gives it back", count)] if count else []
+    files = sum(1 for kept in manifest.files if kept.role == "side") if manifest else 0
+    left = [
+        Loss("beside it", "session of a subagent", "it is no part of the conversation; kept in the store", sidechains),
+        Loss("beside it", "side file", "only a restore gives it back", files),
+    ]
+    return [loss for loss in left if loss.count]
 
 
 def _write(
-    shelf: Shelf, facts: Facts, target: Source, move: Move, request: Request, base: Path, losses: list[Loss]
+    shelf: Shelf,
+    facts: Facts,
+    target: Source,
+    move: Move,
+    request: Request,
+    base: Path,
+    losses: list[Loss],
+    calls: Renaming,
 ) -> str:
     path = request.file.absolute() if request.file else inside(base, target.place(facts, move))
     temporary = files.temporary_beside(path)
     files.make_folder(path.parent)
-    chosen = _chosen(shelf, facts, request)
+    chosen = calls.rounds(_chosen(shelf, facts, request))
     try:
         with files.open_new(temporary) as out:
             out.writelines(target.write(chosen, facts, move, lambda name: load_media(shelf, name), losses))
+        if temporary.stat().st_size == 0:
+            raise NotFound(f"{target.title} can hold nothing of session {facts.session_id}", "`show` tells what it is")
         _refuse_overwrite(path, temporary, request.force)
         temporary.replace(path)
     finally:

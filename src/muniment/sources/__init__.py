@@ -14,8 +14,22 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from muniment import files
-from muniment.errors import NotFound, UnknownFormat
+from muniment.errors import NotFound, UnknownFormat, Unsupported
+from muniment.model import Facts
 from muniment.sources.base import Found, Source, head_of
+from muniment.sources.renaming import Named, Renaming
+
+__all__ = [
+    "Named",
+    "Renaming",
+    "all_sources",
+    "find_everywhere",
+    "find_in",
+    "named",
+    "recognise",
+    "renaming",
+    "writable",
+]
 
 
 @cache
@@ -37,6 +51,26 @@ def named(name: str) -> Source:
             return source
     names = ", ".join(s.name for s in all_sources())
     raise NotFound(f"no source is called {name!r}", f"known sources: {names}")
+
+
+def writable(name: str) -> Source:
+    """The source by which sessions are written: by its name, or by what people call the agent."""
+    known = all_sources()
+    named = [source for source in known if name in (source.name, source.family)]
+    found = [source for source in named if source.writable]
+    if found:
+        return next((source for source in found if source.name == name), found[0])
+    names = ", ".join(source.name for source in known if source.writable)
+    if named:
+        raise Unsupported(f"{named[0].title} sessions cannot be written", f"sessions can be written for {names}")
+    raise NotFound(f"no agent is called {name!r}", f"sessions can be written for {names}")
+
+
+def renaming(facts: Facts, target: Source) -> Renaming:
+    """How the tool calls of a session are called by the agent that it is written for; its own keep their names."""
+    ours = next((source.tools for source in all_sources() if source.name == facts.source), ())
+    theirs = () if facts.source == target.name else target.tools
+    return Renaming(ours, theirs, facts.first_cwd or facts.cwd)
 
 
 def find_everywhere(env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
@@ -65,15 +99,17 @@ def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = 
     root = path if path.is_dir() else path.parent
     paths = [Path(entry.path) for entry in files.walk(path)] if path.is_dir() else [path]
     mine: dict[str, list[Path]] = {}
+    usual: Source | None = None
     for file in paths:
         try:
-            source = recognise(file)
+            source = recognise(file, usual)
         except OSError:
             if unreadable is None:
                 raise
             unreadable.append(file)
             continue
         if source:
+            usual = source
             mine.setdefault(source.name, []).append(file)
     if not mine and not path.is_dir():
         names = ", ".join(s.title for s in all_sources())
@@ -82,7 +118,8 @@ def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = 
         yield from source.gather(mine.get(source.name, ()), root, source.homes(env))
 
 
-def recognise(path: Path) -> Source | None:
-    """The source that a file belongs to, if any."""
+def recognise(path: Path, usual: Source | None = None) -> Source | None:
+    """The source that a file belongs to, if any. At most one matches, so that of the file before it may be first."""
     head = head_of(path)
-    return next((s for s in all_sources() if head and s.matches(path, head)), None)
+    order = (usual, *all_sources()) if usual else all_sources()
+    return next((s for s in order if head and s.matches(path, head)), None)

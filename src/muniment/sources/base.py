@@ -17,10 +17,11 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from muniment import files
-from muniment.errors import Unsupported
+from muniment.errors import NotFound, Unsupported
 from muniment.model import Event as Happening
 from muniment.model import Facts, Loss, Round
 from muniment.model.events import Event, Written
+from muniment.sources.tools import SharedTool
 
 HEAD_BYTES = 1 << 16
 MAX_LINE_BYTES = 64 << 20
@@ -205,6 +206,8 @@ class Source:
     """The variable by which the agent tells the programs that it runs which session it is."""
     instruction_files: InstructionFiles = InstructionFiles()
     """Where the agent looks for standing instructions; none if nothing is known of it."""
+    tools: tuple[SharedTool, ...] = ()
+    """Those of the agent's tools that other agents have too, the one to be written first among those of a kind."""
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         """The folders in which this agent keeps its data on this machine."""
@@ -261,8 +264,12 @@ class Source:
 
     def resuming(self, id_: str, path: str) -> str:
         """What a person types to resume a session that was written to a path; empty for a format without an agent."""
-        commands = (self.import_command, self.resume_command)
-        return " && ".join(command.format(id=id_, path=shlex.quote(path)) for command in commands if command)
+        commands = (self.taking_in(path), self.resume_command.format(id=id_))
+        return " && ".join(command for command in commands if command)
+
+    def taking_in(self, path: str) -> str:
+        """What a person types before that, if the agent does not find the file by itself."""
+        return self.import_command.format(path=shlex.quote(path))
 
     def place(self, facts: Facts, move: Move) -> str:
         """Where a written session belongs below the agent's home, so that the agent finds it."""
@@ -308,7 +315,8 @@ def session_id_of(source: str, native_id: str) -> str:
     try:
         return str(uuid.UUID(native_id))
     except ValueError:
-        return str(uuid.uuid5(NAMESPACE, f"{source}:{native_id}"))
+        name = f"{source}:{native_id}".encode("utf-8", "backslashreplace")  # JSON may hold half a character
+        return str(uuid.uuid5(NAMESPACE, name.decode()))
 
 
 def found_session(source: str, native_id: str, root: Path, home: bool, present: Iterable[SourceFile]) -> Found:
@@ -339,9 +347,12 @@ def bytes_of(file: SourceFile, start: int = 0, end: int | None = None) -> Iterab
 
 
 def head_of(path: Path) -> bytes:
-    """The first bytes of a file, enough to tell its format."""
-    with files.open_regular(path) as file:
-        return file.read(HEAD_BYTES) or b""
+    """The first bytes of a file, enough to tell its format; none if it is gone since it was found."""
+    try:
+        with files.open_regular(path) as file:
+            return file.read(HEAD_BYTES) or b""
+    except NotFound:
+        return b""
 
 
 def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:

@@ -10,11 +10,13 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 from msgspec import structs
 
 from muniment.model import Block, Event, Media, Message, Ref, Round, Tool, Unknown, Usage
+from muniment.sources.base import Record, is_whole
 
 EXTENSIONS = {
     "image/png": "png",
@@ -140,3 +142,25 @@ def add_usage(draft: Draft, usage: Usage) -> None:
     known = draft.fields.get("usage")
     if known is None or usage.total >= known.total:
         draft.fields["usage"] = usage
+
+
+class Reader(Protocol):
+    """Reads one record after the other into an open round."""
+
+    def take(self, record: Record) -> Round | None:
+        """Read one record; gives the round that it closes, if it does."""
+        ...
+
+    def close(self) -> Round:
+        """The open round as it stands."""
+        ...
+
+
+def rounds_of(reader: Reader, lines: Iterable[Record], decode: Callable[[bytes], object]) -> Iterator[Round]:
+    """The rounds of these records, the last one still open; a record that is not there in full is not yet there."""
+    for record in lines:
+        if record.torn and not is_whole(record, decode):
+            continue
+        if closed := reader.take(record):
+            yield closed
+    yield reader.close()

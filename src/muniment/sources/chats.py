@@ -157,7 +157,11 @@ def flat(raw: bytes) -> bytes:
 
 def text(fields: dict[str, Any], *names: str) -> str | None:
     """The first of these fields that is a string with something in it."""
-    return next((value for name in names if isinstance(value := fields.get(name), str) and value), None)
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return None
 
 
 def entries(fields: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\
 _NO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+', re.DOTALL)
 _STRING_END = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _STRING_REST = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
-_TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"(\s*:)?|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)("?)(\s*:)?|[{}\[\]]', re.DOTALL)
+_OPENING = (b"{", b"[")
 _AROUND = b"[], \t\r\n\xef\xbb\xbf"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _HEAD_BYTES = 8192
@@ -97,13 +98,15 @@ def fields(head: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     depth, name = 0, ""
     for token in _TOKEN.finditer(head):
-        if token[0] in (b"{", b"["):
+        if token[0] in _OPENING:
             depth += 1
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if not depth:
                 break
-        elif depth == 1 and token[2]:
+        elif not token[2]:
+            break  # the beginning ends inside a string; every quote in it would be looked at again
+        elif depth == 1 and token[3]:
             name = token[1].decode("utf-8", "replace")
             found.setdefault(name, "")
         elif depth == 1 and name:
@@ -152,7 +155,10 @@ class _Scanner:
             at, self.in_string = end.end(), False
         while bracket := _BRACKET.match(data, at):
             at = bracket.end()
-            yield from self._bracket(bracket[1], self.offset + at - 1)
+            if self.depth > self.within + 1:  # inside an object nothing but the depth counts
+                self.depth += 1 if bracket[1] in _OPENING else -1
+            else:
+                yield from self._bracket(bracket[1], self.offset + at - 1)
         at = _matched(_NO_BRACKET, data, at)
         if at < len(data):
             self.in_string = True
@@ -160,7 +166,7 @@ class _Scanner:
         return at
 
     def _bracket(self, bracket: bytes, at: int) -> Iterator[Span]:
-        if bracket in (b"{", b"["):
+        if bracket in _OPENING:
             if bracket == b"[" and self.depth == 0 and self.begun is None:
                 self.within = 1
             elif self.depth == self.within and bracket == b"{":

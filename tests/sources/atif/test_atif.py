@@ -125,3 +125,43 @@ def test_no_content_of_a_step_makes_it_fail(source: str, fields: dict[str, Any])
 @pytest.mark.parametrize("head", [b'{"schema_version":"2"}', b'["ATIF-v1.7"]', b'x "schema_version":"ATIF-v1.7"'])
 def test_other_documents_are_not_claimed(head: bytes) -> None:
     assert not SOURCE.matches(Path("x.json"), head)
+
+
+# -- moving
+
+
+def moved(document: bytes, move: Move, facts: Facts = FACTS) -> tuple[str, dict[str, Any]]:
+    name, pieces = SOURCE.moved("trajectories/run 7.json", [document], facts, move)
+    return name, json.loads(b"".join(pieces))
+
+
+def test_a_moved_trajectory_has_another_folder_and_the_same_steps() -> None:
+    whole = trajectory(user('cd "cwd": "/proj/old"'), extra={"cwd": "/proj/old", "title": "x"})
+    head = {"extra": whole.pop("extra")} | whole
+    name, made = moved(json.dumps(head, indent=2).encode(), Move(cwd='/proj/"new"'))
+    assert name == "trajectories/run 7.json"
+    assert made == head | {"extra": {"cwd": '/proj/"new"', "title": "x"}}
+
+
+def test_a_forked_trajectory_has_another_identity_and_name() -> None:
+    head = {"trajectory_id": "t \\ 1"} | trajectory(user("go"))
+    name, made = moved(json.dumps(head).encode(), Move(session_id="99999999-0000"))
+    assert name == "trajectories/99999999-0000.json"
+    assert made == head | {"trajectory_id": "99999999-0000", "session_id": "99999999-0000"}
+
+
+def test_a_forked_trajectory_without_an_identity_gets_one() -> None:
+    head = trajectory(user("go"))
+    del head["session_id"]
+    assert moved(json.dumps(head).encode(), Move(session_id="99"))[1] == head | {"session_id": "99"}
+
+
+def test_an_observation_that_says_nothing_is_a_result() -> None:
+    call = {"tool_call_id": "c1", "function_name": "run", "arguments": {}}
+    told = trajectory(
+        user("go"), agent(tool_calls=[call], observation={"results": [{"source_call_id": "c1", "content": ""}]})
+    )
+    (round_,) = read(told)
+    (tool,) = (block for block in round_.blocks() if isinstance(block, Tool))
+    assert tool.output == ()
+    assert write([round_]) == told

@@ -104,7 +104,7 @@ def test_a_session_of_another_agent_becomes_one_straight_chain() -> None:
     assert [record["type"] for record in written] == ["user", "assistant", "assistant", "user"]
     assert written[2]["message"]["content"][0]["input"] == {"input": "raw"}
     assert len({record["message"]["id"] for record in written[1:3]}) == 1
-    assert {loss.what for loss in losses} == {"thinking", "event: mode"}
+    assert {loss.what for loss in losses} == {"thinking", "event: mode", "bare input of a call"}
 
 
 def test_a_call_that_was_never_answered_is_written_as_it_is() -> None:

@@ -213,8 +213,10 @@ def test_what_a_foreign_session_loses_is_counted() -> None:
     _, losses = write(rounds, facts_before(rounds, Facts(SESSION, "other"))[-1])
     assert {(loss.what, loss.count) for loss in losses} == {
         ("thinking", 1),
-        ("media", 1),
-        ("unknown", 2),
+        ("document", 1),
+        ("part: document", 1),
+        ("part of a result: ref", 1),
+        ("damaged line", 1),
         ("the mark of a failed call", 1),
         ("event: API error", 1),
         ("message of a subagent", 1),

@@ -96,7 +96,7 @@ def test_a_prompt_behind_an_unanswered_call_stays_a_prompt() -> None:
     [
         ("claude-x", Thinking("hm", "sig"), {"thinking": "hm", "thinkingSignature": "sig"}, []),
         ("gpt-5.5", Thinking("hm", "sig"), {"thinking": "hm"}, ["signature"]),
-        ("gpt-5.5", Thinking("", "sig"), None, ["thinking"]),
+        ("gpt-5.5", Thinking("", "sig"), None, ["sealed thinking"]),
         ("gpt-5.5", Thinking("hm"), {"thinking": "hm"}, []),
     ],
 )
@@ -127,13 +127,15 @@ def test_what_does_not_fit_is_counted() -> None:
     )
     made, losses = write(rounds, OTHER)
     assert sorted(loss.what for loss in losses) == [
+        "bare input of a call",
         "change of the working folder",
         "damaged line",
         "event: hook",
         "link to a subagent",
         "message of a subagent",
+        "part of a result: value",
         "part: novel",
-        "quiet events",
+        "quiet events: mode",
         "tokens of an answer without content",
     ]
     cut = next(entry for entry in made if entry["type"] == "compaction")

@@ -18,9 +18,10 @@ from muniment.model.events import Event
 from muniment.sources.adr029 import claims, find, told
 from muniment.sources.adr029.dialect import Adr029, file_name, image_folder
 from muniment.sources.base import NAMESPACE, Claim, Found, Move
+from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.native import SOURCE as NATIVE
 from muniment.sources.recorded import RecordedSource
-from muniment.sources.recorded.retell import NO_TIME, Losses
+from muniment.sources.recorded.retell import NO_TIME
 
 
 class Adr029Source(RecordedSource):
@@ -73,7 +74,7 @@ class Adr029Source(RecordedSource):
                 losses.add("answer as such", "its words are kept as agent_thinking, marked as spoken")
                 event, said = structs.replace(event, type=types.THINKING), said | {told.SPOKEN: True}
             if event.type == types.HEADER and said.get("cwd"):
-                losses.add("working folder", "this format has no place for it")
+                losses.add("working folder", NO_PLACE)
             made.append(structs.replace(event, payload=said))
         return super().told(made, losses)
 
@@ -105,7 +106,7 @@ def _words_of(payload: dict[str, Any], losses: Losses) -> dict[str, Any]:
     parts: list[dict[str, Any]] = payload["content"]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     for _ in range(len(parts) - len(texts)):
-        losses.add("image", "this format has no place for it")
+        losses.add("image", NO_PLACE)
     rest = {name: value for name, value in payload.items() if name != "content"}
     return {"text": "\n\n".join(texts)} | rest
 

@@ -20,9 +20,10 @@ from muniment.sources.agent import claims, find
 from muniment.sources.agent.dialect import Agent, file_name
 from muniment.sources.agent.entries import messages, parse_entry, parse_line
 from muniment.sources.base import NAMESPACE, Claim, Found, Move
+from muniment.sources.losses import Losses
 from muniment.sources.native import SOURCE as NATIVE
 from muniment.sources.recorded import RecordedSource
-from muniment.sources.recorded.retell import NO_TIME, Losses, count
+from muniment.sources.recorded.retell import NO_TIME, count
 
 __all__ = ["SOURCE", "messages", "parse_entry", "parse_line"]
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
-from muniment.sources.atif import claims, find, read, write
+from muniment.sources.atif import claims, find, place, read, write
 from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
-
-_NOT_PLAIN = re.compile(r"[^\w.-]")
-"""Ids are free text here; names of files are not."""
 
 
 class Atif(Source):
@@ -49,10 +45,13 @@ class Atif(Source):
         return write.write(rounds, facts, move, media, losses)
 
     def place(self, facts: Facts, move: Move) -> str:
-        return f"{find.FOLDER}/{_NOT_PLAIN.sub('-', self.identity(facts, move))}.json"
+        return f"{find.FOLDER}/{place.file_name(self.identity(facts, move))}"
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        return place.moved(name, pieces, facts, move)
 
 
 SOURCE = Atif()

@@ -32,8 +32,7 @@ def _answered(message: Message, blocks: Sequence[Block]) -> dict[str, Any]:
 
 
 def _call(tool: Tool) -> dict[str, Any]:
-    given = tool.input if mapping(tool.input) or tool.input == {} else {"input": tool.input}
-    return {"tool_call_id": tool.id, "function_name": tool.name, "arguments": given}
+    return {"tool_call_id": tool.id, "function_name": tool.name, "arguments": tool.input}
 
 
 def _result(tool: Tool) -> dict[str, Any]:

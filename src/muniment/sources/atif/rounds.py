@@ -121,7 +121,7 @@ class RoundReader:
         """What came back of a call, or what was seen without one."""
         given = tuple(bare(block) for block in parts(result.get("content"), ref))
         called = text(result, "source_call_id")
-        if called in self.round.calls and given:
+        if called in self.round.calls and (given or result.get("content") == ""):
             plain = isinstance(result.get("content"), str)
             place = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=plain)
             self.round.result(called or "", output=given, result=place)

@@ -9,18 +9,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muniment.model import Block, Compaction, Event, Facts, Loss, Media, Message, Round, Thinking, Tool, Unknown, codec
-from muniment.model.blocks import is_quiet
 from muniment.model.codec import mapping
 from muniment.sources.atif import compose
 from muniment.sources.atif.find import NAME
 from muniment.sources.atif.rounds import HEAD, SUBAGENT, SYSTEM, TAIL
 from muniment.sources.base import MediaBytes, Move
-from muniment.sources.recorded.retell import Losses
+from muniment.sources.foreign import taken
+from muniment.sources.losses import NO_PLACE, Losses
 
 VERSION = "ATIF-v1.7"
 
-_REWRITTEN = frozenset({HEAD, TAIL, SUBAGENT, SYSTEM, "title", "link", "empty message", "observation"})
-_NO_PLACE = "this format has no place for it"
+_REWRITTEN = frozenset({HEAD, TAIL, SUBAGENT, SYSTEM, "empty message", "observation"})
 
 
 def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
@@ -35,7 +34,7 @@ def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, 
     if not begun:
         yield writer.head(Round(1))
     yield writer.tail()
-    losses.extend(writer.losses.found.values())
+    losses.extend(writer.losses.all())
 
 
 class Writer:
@@ -45,7 +44,7 @@ class Writer:
         self.facts, self.move = facts, move
         self.session = move.session_id or facts.session_id
         self.own = facts.source == NAME and not facts.prompts_only
-        self.losses = Losses()
+        self.losses = Losses(_REWRITTEN)
         self.count = 0
         self.last: dict[str, Any] = {}
         self.subagents: list[Any] = []
@@ -92,7 +91,7 @@ class Writer:
             if not message.sidechain:
                 yield from self._message(message)
             elif not self.own:
-                self.losses.add("message of a subagent", "it is no step of this trajectory")
+                self.losses.add_subagent()
 
     def _message(self, message: Message) -> Iterator[bytes]:
         """A message as one step, with what the environment did before and behind it."""
@@ -131,9 +130,10 @@ class Writer:
         told: dict[str, Any] = {"source": "system", "message": block.text, "extra": extra}
         return told | (mapping(block.detail) if self.own else {})
 
-    def _flush(self, message: Message, spoken: list[Block]) -> Iterator[bytes]:
-        for block in spoken:
-            self._left_out(block)
+    def _flush(self, message: Message, blocks: list[Block]) -> Iterator[bytes]:
+        for block in blocks:
+            self._left_out(block, message.role)
+        spoken = blocks if self.own else [made for block in blocks if (made := self._taken(block))]
         if not any(map(_is_spoken, spoken)):
             return
         step = compose.step(message, spoken)
@@ -144,25 +144,36 @@ class Writer:
         own = next((block.ref.id for block in spoken if block.ref.id), None) if self.own else None
         yield self._line(step | ({"step_id": int(own)} if own and own.isdecimal() else {}))
 
+    def _taken(self, block: Block) -> Block | None:
+        """A block of another agent as any reader of trajectories takes it."""
+        if isinstance(block, Unknown):
+            return None
+        return taken(block, self.losses) if isinstance(block, Tool) else block
+
     def _line(self, step: dict[str, Any]) -> bytes:
         self.count += 1
         numbered = {"step_id": self.count} | step
         return (b"," if self.count > 1 else b"") + codec.encode(numbered) + b"\n"
 
-    def _left_out(self, block: Block) -> None:
+    def _left_out(self, block: Block, role: str) -> None:
         """Account for what a step does not hold."""
-        if isinstance(block, Thinking):
-            if not block.text:
-                self.losses.add("sealed thinking", "it can be read only by its own provider")
-            elif block.signature:
-                self.losses.add("signature of the provider", _NO_PLACE)
-        elif isinstance(block, Media) or (isinstance(block, Unknown) and not self.own):
-            self.losses.add("image" if isinstance(block, Media) else f"unknown: {block.kind}", _NO_PLACE)
-        elif isinstance(block, Event) and block.kind not in _REWRITTEN:
-            quiet = is_quiet(block)
-            self.losses.add("quiet events" if quiet else f"event: {block.kind}", _NO_PLACE)
-        elif isinstance(block, Tool) and any(isinstance(part, Media) for part in block.output or ()):
-            self.losses.add("image in what a tool gave back", _NO_PLACE)
+        if isinstance(block, Thinking) and block.text:
+            if block.signature:
+                self.losses.add_signature(block)
+        elif isinstance(block, Tool):
+            if any(isinstance(part, Media) for part in block.output or ()):
+                self.losses.add("image in what a tool gave back", NO_PLACE)
+            if block.name is None and role == "user":
+                self.losses.add_result()
+            if block.sidechain and not self.own:
+                self.losses.add("link to a subagent", NO_PLACE)
+        elif isinstance(block, Thinking | Media) or self._is_lost(block):
+            self.losses.add_block(block)
+
+    def _is_lost(self, block: Block) -> bool:
+        if isinstance(block, Unknown):
+            return not self.own
+        return isinstance(block, Event) and block.kind not in _REWRITTEN
 
 
 def _is_spoken(block: Block) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from muniment.model import Event, Facts, Loss, Round
 from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
 from muniment.sources.claude import claims, events, find, history, place, read, write
+from muniment.sources.claude.tools import TOOLS
 
 
 class ClaudeCode(Source):
@@ -27,6 +28,7 @@ class ClaudeCode(Source):
         when_touched=True,
         imports=True,
     )
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

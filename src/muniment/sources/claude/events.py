@@ -144,9 +144,9 @@ def _stub(kind: str) -> Again | None:
 
 
 def why_left_out(kind: str) -> str:
-    """Why an event has no record in a written file."""
+    """Why an event has no record in a written file, if there is a reason of its own."""
     if kind in GRANTS or kind == "permission-mode":
         return "permissions are never restored"
     if kind.startswith("file-history"):
         return "files can be rewound only after a restore, which brings their backups"
-    return "says nothing to the conversation"
+    return ""

@@ -20,6 +20,7 @@ NO_TIME = "1970-01-01T00:00:00.000Z"
 VERSION = "2.1.200"
 """Written where the session does not tell the client's version."""
 
+_QUEUED = {"type": "queued_command", "commandMode": "prompt"}
 _LOGICAL_PARENT = "logicalParentUuid"
 """Stands beside the parent, in front of the content."""
 
@@ -155,11 +156,11 @@ class Lines:
 
     def _attachment(self, group: list[Item]) -> dict[str, Any]:
         """A queued prompt stands in its attachment; other attachments come back as they were."""
-        detail = next((mapping(i.part) for i in group if "plain" not in i.flags), {"type": "queued_command"})
+        detail = next((mapping(i.part) for i in group if "plain" not in i.flags), _QUEUED)
         texts = [item for item in group if "plain" in item.flags]
         if not texts:
             return detail
-        plain = texts[0].flags.get("plain")
+        plain = len(texts) == 1 and (texts[0].flags["plain"] or not self.native) and "text" in texts[0].part
         prompt: Any = texts[0].part["text"] if plain else [item.part for item in texts]
         return {"type": detail.get("type"), "prompt": prompt, **detail}
 

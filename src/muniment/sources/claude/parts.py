@@ -104,10 +104,9 @@ def thought(block: Thinking) -> dict[str, Any]:
     return {"type": "thinking", "thinking": block.text, "signature": block.signature}
 
 
-def call(tool: Tool, native: bool) -> dict[str, Any]:
-    """A call; the API takes nothing but an object for its input."""
-    value = tool.input if native or mapping(tool.input) else {"input": tool.input}
-    return {"type": "tool_use", "id": tool.id, "name": tool.name, "input": value}
+def call(tool: Tool) -> dict[str, Any]:
+    """A call."""
+    return {"type": "tool_use", "id": tool.id, "name": tool.name, "input": tool.input}
 
 
 def result(tool: Tool, media: MediaBytes) -> dict[str, Any]:

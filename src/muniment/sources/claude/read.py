@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
-from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
+from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
@@ -21,13 +21,7 @@ from muniment.sources.claude.records import AgentResult, ApiMessage, Line
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a transcript, the last one still open."""
-    reader = Reader(facts)
-    for record in lines:
-        if record.torn and not is_whole(record, records.decode):
-            continue
-        if closed := reader.take(record):
-            yield closed
-    yield reader.close()
+    return rounds_of(Reader(facts), lines, records.decode)
 
 
 class Reader:

@@ -8,7 +8,6 @@ one straight chain. Grants of permission are never written.
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +17,8 @@ from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Ref, 
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
 from muniment.sources.claude import events, parts
 from muniment.sources.claude.lines import Item, Lines
+from muniment.sources.foreign import taken
+from muniment.sources.losses import Losses
 
 
 def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
@@ -26,20 +27,20 @@ def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, 
     for round_ in rounds:
         yield from writer.round(round_)
     yield from writer.lines.end()
-    losses += [Loss(where, what, why, count) for (where, what, why), count in sorted(writer.losses.items())]
+    losses += writer.losses.all()
 
 
 class Writer:
     """Rounds to items, and what must be known from one round to the next."""
 
     def __init__(self, facts: Facts, move: Move, media: MediaBytes) -> None:
-        self.facts = facts
+        self.own = facts.source == "claude-code" and not facts.prompts_only
         self.native = False
         """Whether the records of the round come from a Claude Code file and can be given back as they were."""
         self.old_id = facts.native_id or facts.session_id
         self.media = media
         self.lines = Lines(facts, move)
-        self.losses: Counter[tuple[str, str, str]] = Counter()
+        self.losses = Losses()
         self.minted = 0
         self.answer_id = ""
         self.results: set[int] = set()
@@ -47,17 +48,17 @@ class Writer:
 
     def round(self, round_: Round) -> Iterator[bytes]:
         """The lines of one round."""
+        self.losses.where = f"round {round_.number}"
         items: list[Item] = []
         blocks = list(round_.blocks())
-        own = self.facts.source == "claude-code" and not self.facts.prompts_only
-        self.native = own and any(block.ref.length for block in blocks)
+        self.native = self.own and any(block.ref.length for block in blocks)
         self.results = {block.result.offset for block in blocks if isinstance(block, Tool) and block.result}
         for message in round_.messages:
             if message.role == "assistant" or not message.queued:
                 self._settings(message, items)
             made = list(self._items(message))
             if message.usage and not made:
-                self._lose("tokens of an answer without content", "they are counted with what is said", Ref())
+                self.losses.add("tokens of an answer without content", "they are counted with what is said")
             items += made
         if self.native:
             items.sort(key=lambda item: (item.ref.offset, item.role == "user" and not _is_result(item.part)))
@@ -78,18 +79,19 @@ class Writer:
         for block in message.blocks:
             match block:
                 case Tool():
-                    if block.name is not None:
-                        yield self._item(block.ref, "assistant", parts.call(block, self.native), message)
-                    if block.output is not None:
-                        answers.append(self._result(block, message))
+                    tool = block if self.own else taken(block, self.losses)
+                    if tool.name is not None:
+                        yield self._item(tool.ref, "assistant", parts.call(tool), message)
+                    if tool.output is not None:
+                        answers.append(self._result(tool, message))
                 case Compaction():
                     yield from self._compaction(block, message)
                 case Event():
                     yield from self._event(block, message)
                 case Thinking():
                     yield from self._thinking(block, message)
-                case Unknown() if block.damage:
-                    self._lose("damaged line", "only a restore gives it back", block.ref)
+                case Unknown() if block.damage or not self.own:
+                    self.losses.add_block(block)
                 case _:
                     yield self._part(block, message, shared)
         yield from answers
@@ -118,7 +120,8 @@ class Writer:
     # -- what was said
 
     def _part(self, block: Block, message: Message, shared: Ref | None) -> Item:
-        attached = message.queued and self.native and block.ref.offset not in self.results
+        """Words; those that arrived while the agent worked stand in an attachment, unless they came with a result."""
+        attached = message.queued and not (self.native and block.ref.offset in self.results)
         role = "attachment" if attached else message.role
         item = self._item(block.ref, role, parts.written(block, self.media), message, {"plain": block.ref.plain})
         if shared:
@@ -129,8 +132,8 @@ class Writer:
         if block.signature and self.native:
             yield self._item(block.ref, "assistant", parts.thought(block), message)
             return
-        why = "a signature is valid only for its own provider" if block.signature else "its signature is not there"
-        self._lose("thinking", why, block.ref)
+        self.lines.drop(block.ref)
+        self.losses.add_thinking(block)
 
     def _result(self, tool: Tool, message: Message) -> Item:
         flags = {"toolUseResult": {"agentId": tool.sidechain}} if tool.sidechain else {}
@@ -145,7 +148,7 @@ class Writer:
         if record is None:
             self.lines.drop(event.ref)
         if record is None or event.kind in events.GRANTS:
-            self._lose(f"event: {event.kind}", events.why_left_out(event.kind), event.ref)
+            self._left_out(event)
         if record:
             spoken = message if record.role in ("user", "attachment") else None
             yield Item(event.ref, record.role, record.part, spoken, record.flags)
@@ -158,10 +161,11 @@ class Writer:
         flags |= {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
         yield self._item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
-    def _lose(self, what: str, why: str, ref: Ref) -> None:
-        self.losses["conversation" if what == "thinking" else "around it", what, why] += 1
-        if what == "thinking":
-            self.lines.drop(ref)
+    def _left_out(self, event: Event) -> None:
+        if why := events.why_left_out(event.kind):
+            self.losses.add(f"event: {event.kind}", why)
+        else:
+            self.losses.add_block(event)
 
 
 def _is_result(part: Any) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from muniment.model import Event, Facts, Loss, Round
 from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
 from muniment.sources.codex import claims, events, find, history, place, read, write, zst
+from muniment.sources.codex.tools import TOOLS
 
 
 class Codex(Source):
@@ -21,6 +22,7 @@ class Codex(Source):
     instruction_files = InstructionFiles(
         names=("AGENTS.override.md", "AGENTS.md"), in_home=("AGENTS.override.md", "AGENTS.md"), only_first=True
     )
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

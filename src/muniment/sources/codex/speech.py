@@ -10,7 +10,8 @@ from msgspec import structs
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.base import MediaBytes
 from muniment.sources.codex import compose, events, items, prompts, tokens
-from muniment.sources.codex.losses import Losses
+from muniment.sources.foreign import taken
+from muniment.sources.losses import Losses
 
 _TURNING = ("turn aborted", "thread rolled back")
 """Events that end a turn or come behind its end."""
@@ -99,10 +100,8 @@ class Speech:
                 spoken += 1
             elif isinstance(block, Thinking):
                 yield from self._thought(block)
-            elif isinstance(block, Tool) and block.name:
-                yield from self._called(block, codec.mapping(calls.get(block.id)))
             elif isinstance(block, Tool):
-                self._output(block, {})
+                yield from self._called(self._taken(block), codec.mapping(calls.get(block.id)))
             else:
                 if _ends(block) and not reported:
                     reported = True
@@ -118,14 +117,19 @@ class Speech:
     def _thought(self, block: Thinking) -> Iterator[bytes]:
         """Another provider's reasoning proves nothing to this one, which would refuse the whole request."""
         if not self.own:
-            self.losses.add("thinking", "only its own provider accepts it")
+            self.losses.add_thinking(block)
             return
         if block.text:
             yield self._event("agent_reasoning", text=block.text)
         yield self.line("response_item", compose.thought(block))
 
+    def _taken(self, tool: Tool) -> Tool:
+        """A call of any agent; a tool may take free text here."""
+        return tool if self.own else taken(tool, self.losses, (dict, str))
+
     def _called(self, tool: Tool, note: dict[str, Any]) -> Iterator[bytes]:
-        yield self.line("response_item", compose.call(tool, note, self.media))
+        if tool.name:
+            yield self.line("response_item", compose.call(tool, note, self.media))
         if tool.output is not None and note.get("type") not in items.UNANSWERED:
             self._output(tool, note)
         if tool.sidechain and self.own:
@@ -165,12 +169,12 @@ class Speech:
         elif isinstance(block, Event):
             yield from self._happened(block)
         elif isinstance(block, Tool):
-            self._output(block, {})
+            self._output(self._taken(block), {})
             yield from self._given_back()
         elif isinstance(block, Unknown) and self.own and (item := codec.mapping(block.value)):
             yield self.line("response_item", item)
         else:
-            self.losses.add(type(block).__name__.lower(), "this format has no place for it")
+            self.losses.add_block(block)
 
     def _compacted(self, block: Compaction) -> Iterator[bytes]:
         self.at = block.ref.at or self.at
@@ -191,7 +195,7 @@ class Speech:
 
     def _happened(self, event: Event) -> Iterator[bytes]:
         if not self._is_carried(event):
-            self.losses.add_event(event)
+            self.losses.add_block(event)
             return
         self.at = event.ref.at or self.at
         if event.kind in prompts.REMEMBERED:

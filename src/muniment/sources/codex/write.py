@@ -15,9 +15,9 @@ from muniment.model import Event, Facts, Loss, Message, Round, codec
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
 from muniment.sources.codex import compose
 from muniment.sources.codex.find import NAME
-from muniment.sources.codex.losses import Losses
 from muniment.sources.codex.place import EPOCH, folder
 from muniment.sources.codex.speech import Speech
+from muniment.sources.losses import Losses
 
 VERSION = "0.140.0"
 """The client that foreign sessions are written for."""
@@ -34,6 +34,26 @@ _KEPT = (
     "parent_thread_id",
 )
 """What the head of a session of our own says again."""
+
+_REWRITTEN = frozenset(
+    {
+        "turn context",
+        "task started",
+        "task complete",
+        "task completed",
+        "turn started",
+        "turn complete",
+        "user message",
+        "agent message",
+        "agent reasoning",
+        "token count",
+        "token usage record",
+        "item UserMessage",
+        "item AgentMessage",
+        "item Reasoning",
+    }
+)
+"""Quiet events that are written anew from what the session itself says."""
 
 
 def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
@@ -57,7 +77,7 @@ class Writer:
         self.facts, self.move = facts, move
         self.own = facts.source == NAME and not facts.prompts_only
         self.session = move.session_id or facts.session_id
-        self.losses = Losses()
+        self.losses = Losses(_REWRITTEN)
         self.speech = Speech(self.session, self.own, media, self.losses, facts.started or EPOCH)
         self.cwd = folder(facts.first_cwd or facts.cwd, facts, move) or "/"
         self.settings: tuple[str, str | None] = (self.cwd, None)
@@ -85,7 +105,7 @@ class Writer:
 
     def round(self, round_: Round) -> Iterator[bytes]:
         """One turn."""
-        self.losses.number = round_.number
+        self.losses.where = f"round {round_.number}"
         turn = str(uuid.uuid5(NAMESPACE, f"{self.session} turn {round_.number}"))
         yield self.speech.begin(turn, round_.started)
         models = (m.model for m in round_.messages if m.role == "assistant" and m.model and not m.sidechain)
@@ -96,7 +116,7 @@ class Writer:
 
     def _message(self, message: Message) -> Iterator[bytes]:
         if message.sidechain:
-            self.losses.add("message of a subagent", "subagents are sessions of their own here")
+            self.losses.add_subagent()
             return
         self.speech.at_time(message.at)
         yield from self._set(message.cwd, message.model if message.role == "assistant" else None)

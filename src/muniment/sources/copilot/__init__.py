@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, Move, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, Move, Record, Source
 from muniment.sources.copilot import claims, find, place, read
+from muniment.sources.copilot.tools import TOOLS
 
 
 class Copilot(Source):
@@ -17,6 +18,13 @@ class Copilot(Source):
     title = "Copilot CLI"
     family = "copilot"
     resume_command = "copilot --resume={id}"
+    instruction_files = InstructionFiles(
+        names=(".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"),
+        folders=(".github/instructions",),
+        in_home=("copilot-instructions.md",),
+        when_touched=True,
+    )
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Round
 from muniment.sources import chats
-from muniment.sources.base import Claim, Found, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, Record, Source
 from muniment.sources.cursor import claims, database, find, plain, told
 
 
@@ -23,6 +23,7 @@ class Cursor(Source):
     title = "Cursor"
     family = "cursor"
     resume_command = "cursor-agent --resume {id}"
+    instruction_files = InstructionFiles(names=("AGENTS.md",))
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

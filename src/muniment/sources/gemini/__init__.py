@@ -8,6 +8,7 @@ from pathlib import Path
 from muniment.model import Facts, Round
 from muniment.sources.base import Claim, Found, InstructionFiles, Record, Source
 from muniment.sources.gemini import claims, find, objects, read
+from muniment.sources.gemini.tools import TOOLS
 
 
 class Gemini(Source):
@@ -19,6 +20,7 @@ class Gemini(Source):
     retention_days = 30
     resume_command = "gemini --resume {id}"
     instruction_files = InstructionFiles(names=("GEMINI.md",), in_home=("GEMINI.md",), when_touched=True, imports=True)
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

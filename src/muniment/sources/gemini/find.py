@@ -85,12 +85,18 @@ def _found(
     home = _home_of(folder)
     top = home or root
     below = set(agents)
-    if folder.name == FOLDER and (folder / native_id).is_dir():
+    in_home = folder.name == FOLDER and _is_name(native_id)
+    if in_home and (folder / native_id).is_dir():
         below |= {Path(entry.path) for entry in files.walk(folder / native_id)}
     present = _mains(mains, top)
     present += [source_file(path, top, "sidechain", path.stem) for path in sorted(below)]
-    present += _beside(folder, native_id, top) if folder.name == FOLDER else []
+    present += _beside(folder, native_id, top) if in_home else []
     return found_session(NAME, native_id, top, home in known_homes, [file for file in present if file])
+
+
+def _is_name(native_id: str) -> bool:
+    """Whether a folder can be named by it; an id that is a path leads elsewhere."""
+    return native_id not in ("", "..") and Path(native_id).name == native_id
 
 
 def _home_of(chats: Path) -> Path | None:

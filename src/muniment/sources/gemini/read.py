@@ -14,8 +14,8 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
-from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.builder import Draft, RoundBuilder, quiet, rounds_of
 from muniment.sources.gemini import objects, parts, prompts, records
 from muniment.sources.gemini.records import listing, parts_of, text
 
@@ -24,13 +24,7 @@ _SHOWN = ("info", "warning", "error")
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a session, the last one still open."""
-    reader = Reader(facts)
-    for record in objects.objects(lines, facts.rounds > 0):
-        if record.torn and not is_whole(record, records.decode):
-            continue
-        if closed := reader.take(record):
-            yield closed
-    yield reader.close()
+    return rounds_of(Reader(facts), objects.objects(lines, facts.rounds > 0), records.decode)
 
 
 class Reader:

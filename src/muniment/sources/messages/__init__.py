@@ -11,28 +11,21 @@ A file is one session. It names none, so what was said up to the first answer do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from muniment.model import Facts, Round
-from muniment.sources import chats
-from muniment.sources.base import Claim, Found, Record, Source
+from muniment.sources.base import Claim, Found
+from muniment.sources.loose import LooseSource
 from muniment.sources.messages import claims, exchanges, find, told
 
 
-class Messages(Source):
+class Messages(LooseSource):
     """Conversations in the form of the public model APIs."""
 
     name = find.NAME
     title = "API messages"
     family = "messages"
-
-    def homes(self, env: Mapping[str, str]) -> list[Path]:
-        """None: every program has its own place for them."""
-        return []
-
-    def candidates(self, home: Path) -> Iterator[Path]:
-        return iter(())
+    tell = staticmethod(told.tell)
 
     def matches(self, path: Path, head: bytes) -> bool:
         return find.matches(path, head)
@@ -40,14 +33,8 @@ class Messages(Source):
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root)
 
-    def packed(self, name: str) -> bool:
-        return True
-
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         return exchanges.lines(pieces)
-
-    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return chats.read(records, facts, told.tell)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

@@ -80,6 +80,8 @@ FOREIGN = frozenset(
         "record_type",
         "steps",
         "data",
+        "sessionID",
+        "messageID",
     ]
 )
 """Fields that tell of somebody's own format."""
@@ -97,6 +99,8 @@ def is_message(value: dict[str, Any]) -> bool:
 def is_item(value: dict[str, Any]) -> bool:
     """An item of the Responses API other than a message."""
     kind = value.get("type")
+    if value.keys() & FOREIGN:
+        return False
     if kind in ("function_call_output", "custom_tool_call_output"):
         return "call_id" in value and "output" in value
     if kind in ("function_call", "custom_tool_call"):

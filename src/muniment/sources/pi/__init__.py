@@ -8,6 +8,7 @@ from pathlib import Path
 from muniment.model import Facts, Loss, Round
 from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Record, Source
 from muniment.sources.pi import claims, find, place, read, write
+from muniment.sources.pi.tools import TOOLS
 
 
 class Pi(Source):
@@ -20,6 +21,7 @@ class Pi(Source):
     instruction_files = InstructionFiles(
         names=("AGENTS.md", "CLAUDE.md"), in_home=("AGENTS.md", "CLAUDE.md"), only_first=True, above_root=True
     )
+    tools = TOOLS
 
     def homes(self, env: Mapping[str, str]) -> list[Path]:
         return find.homes(env)

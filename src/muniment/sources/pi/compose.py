@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from muniment.model import Block, Event, Media, Message, Ref, Text, Thinking, Tool, Unknown
@@ -62,11 +61,9 @@ def _spoken(spoken: Message, ref: Ref, media: MediaBytes) -> dict[str, Any]:
     return made | rest(raw, "api", "provider", "extras")
 
 
-def result(
-    tool: Tool, ref: Ref, media: MediaBytes, details: dict[str, Any], part: Callable[..., Any] = parts.written
-) -> dict[str, Any]:
+def result(tool: Tool, ref: Ref, media: MediaBytes, details: dict[str, Any]) -> dict[str, Any]:
     """The entry of what a tool gave back."""
-    content: Any = [part(block, media) for block in tool.output or ()]
+    content: Any = [parts.written(block, media) for block in tool.output or ()]
     if ref.plain and content:
         content = content[0].get("text")
     made: dict[str, Any] = {"role": "toolResult", "toolCallId": tool.id, "toolName": tool.name or ""}

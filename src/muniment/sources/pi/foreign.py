@@ -6,13 +6,13 @@ same and the signature is there; otherwise it sends it as plain text, which is w
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from muniment.model import Block, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
+from muniment.model import Block, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage
 from muniment.sources.base import MediaBytes
+from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import parts
 from muniment.sources.pi.place import milliseconds
-from muniment.sources.recorded.retell import Losses
 
 _PROVIDERS = (
     ("claude", "anthropic-messages", "anthropic"),
@@ -20,8 +20,6 @@ _PROVIDERS = (
     ("gemini", "google-generative-ai", "google"),
 )
 """By the beginning of a model's name: its API and its provider, as pi calls them."""
-_MADE_ANEW = frozenset({"link", "title", "header", "session meta", "terminator"})
-"""Quiet events that the new file has of its own, or that say nothing to it."""
 
 
 def asked(message: Message, at: str, media: MediaBytes) -> dict[str, Any] | None:
@@ -49,7 +47,7 @@ def _part(block: Block, provider: str, media: MediaBytes, losses: Losses) -> dic
     if isinstance(block, Thinking):
         return _thought(block, provider, losses)
     if isinstance(block, Tool):
-        return parts.call(block) | {"arguments": _arguments(block.input)} if block.name is not None else None
+        return parts.call(block) if block.name is not None else None
     return parts.written(block, media) if isinstance(block, Text | Media) else None
 
 
@@ -58,18 +56,11 @@ def _thought(block: Thinking, provider: str, losses: Losses) -> dict[str, Any] |
     if block.signature and provider == "anthropic":
         return parts.written(block, lambda _: b"")
     if not block.text.strip():
-        losses.add("thinking", "a signature is valid only for its own provider, and there are no words")
+        losses.add_thinking(block)
         return None
     if block.signature:
-        losses.add("signature", "it is valid only for its own provider: the model is given the thought as plain text")
+        losses.add_signature(block)
     return {"type": "thinking", "thinking": block.text}
-
-
-def _arguments(value: Any) -> Any:
-    """The API takes nothing but an object."""
-    if isinstance(value, dict):
-        return codec.mapping(cast("Any", value))
-    return {} if value is None else {"input": value}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -80,22 +71,9 @@ def _usage(usage: Usage) -> dict[str, Any]:
     return {**counted, "cost": cost}
 
 
-def output(block: Text | Media | Unknown, media: MediaBytes) -> dict[str, Any]:
-    """A part of what a tool gave back; what is neither text nor media is given as text."""
-    if isinstance(block, Unknown) and block.kind != "media":
-        return {"type": "text", "text": codec.encode(block.value).decode()}
-    return parts.written(block, media)
-
-
 def account(block: Block, losses: Losses) -> None:
     """Count what a message cannot carry."""
-    no_place = "this format has no place for it"
-    if isinstance(block, Unknown):
-        damaged = ("damaged line", "only a restore gives it back")
-        losses.add(*(damaged if block.damage else (f"part: {block.kind}", no_place)))
-    elif isinstance(block, Event) and block.text:
-        losses.add(f"event: {block.kind}", no_place)
-    elif isinstance(block, Event) and block.kind not in _MADE_ANEW:
-        losses.add("quiet events", "they say nothing to the conversation")
+    if isinstance(block, Unknown | Event):
+        losses.add_block(block)
     elif isinstance(block, Tool) and block.sidechain:
-        losses.add("link to a subagent", no_place)
+        losses.add("link to a subagent", NO_PLACE)

@@ -13,8 +13,8 @@ from typing import Any
 
 from muniment.model import Facts, Ref, Round, Unknown, Usage
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
-from muniment.sources.builder import RoundBuilder, quiet
+from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.builder import RoundBuilder, quiet, rounds_of
 from muniment.sources.pi import events, parts, records
 from muniment.sources.pi.records import CUSTOM_ROLES, rest, text
 from muniment.sources.recorded.retell import count
@@ -24,13 +24,7 @@ _FILE_ID = re.compile(r".*_([^/\\]+)\.jsonl")
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a session, the last one still open."""
-    reader = Reader(facts)
-    for record in lines:
-        if record.torn and not is_whole(record, records.decode):
-            continue
-        if closed := reader.take(record):
-            yield closed
-    yield reader.close()
+    return rounds_of(Reader(facts), lines, records.decode)
 
 
 class Reader:

@@ -10,19 +10,19 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.model import Compaction, Event, Facts, Loss, Message, Ref, Round, Tool, Unknown, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
+from muniment.sources.foreign import taken
+from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import compose, events, foreign
 from muniment.sources.pi.find import NAME
 from muniment.sources.pi.place import EPOCH, identity
 from muniment.sources.pi.records import rest
-from muniment.sources.recorded.retell import Losses
 
 VERSION = 3
-_NO_PLACE = "this format has no place for it"
 _OLD_INDEX = "firstKeptEntryIndex"
 _FIRST_KEPT = "firstKeptEntryId"
 
@@ -46,7 +46,7 @@ def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, 
     if not begun:
         yield writer.head(Round(1))
     yield from writer.end()
-    losses.extend(writer.losses.found.values())
+    losses.extend(writer.losses.all())
 
 
 class Writer:
@@ -64,8 +64,9 @@ class Writer:
         self.written: dict[str, None] = {}
         self.minted = 0
         self.titled = False
+        self.called: set[str] = set()
         self.waits = False
-        """The answer before stopped for its tools, so that words behind it would be taken for steering."""
+        """Words behind an answer that stopped for its tools, or behind such words, would be taken for steering."""
 
     # -- the header
 
@@ -85,7 +86,7 @@ class Writer:
         if self.facts.title and self.facts.title_by in ("user", "ai") and not self.titled and self.written:
             yield self._line(Entry(Ref(at=self.at), {"type": "session_info", "name": self.facts.title}))
         if self.facts.branch:
-            self.losses.add("git branch", _NO_PLACE)
+            self.losses.add("git branch", NO_PLACE)
 
     # -- rounds
 
@@ -156,14 +157,14 @@ class Writer:
             if body := events.again(block):
                 yield Entry(block.ref, body)
         elif isinstance(block, Unknown) and block.damage:
-            self.losses.add("damaged line", "only a restore gives it back")
+            self.losses.add_block(block)
 
     # -- a session of another agent
 
     def _told(self, message: Message) -> Iterator[Entry]:
         """The entries that say what a message says."""
         if message.sidechain:
-            self.losses.add("message of a subagent", "this format has no subagents")
+            self.losses.add_subagent()
             return
         self.at = message.at or self.at
         if message.cwd and message.cwd != (self.facts.first_cwd or self.facts.cwd):
@@ -173,20 +174,31 @@ class Writer:
                 yield Entry(Ref(at=self.at), {"type": "compaction", "summary": block.text})
             else:
                 foreign.account(block, self.losses)
-        yield from self._spoken(message)
+        blocks = tuple(taken(b, self.losses) if isinstance(b, Tool) else b for b in message.blocks)
+        yield from self._spoken(structs.replace(message, blocks=blocks))
 
     def _spoken(self, message: Message) -> Iterator[Entry]:
         if message.role == "user":
             if body := foreign.asked(message, self.at, self.media):
                 mark = {"queued": message.queued} if message.queued or self.waits else {}
                 yield Entry(Ref(at=self.at), {"type": "message"} | mark | {"message": body})
-                self.waits = self.waits and message.queued
+                self.waits = message.queued
+            yield from self._results(message)
             return
         body = foreign.answered(message, self.at, self.media, self.losses)
         if body:
             self.waits = body["stopReason"] == "toolUse"
             yield Entry(Ref(at=self.at), {"type": "message", "message": body})
+        yield from self._results(message)
+
+    def _results(self, message: Message) -> Iterator[Entry]:
+        """What came back of the calls of a message, or of an earlier one."""
         for tool in message.blocks:
-            if isinstance(tool, Tool) and tool.output is not None:
+            if not isinstance(tool, Tool):
+                continue
+            self.called.update({tool.id} if tool.name is not None else {})
+            if tool.output is not None and tool.id in self.called:
                 at = (tool.result.at if tool.result else None) or self.at
-                yield Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}, foreign.output))
+                yield Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
+            elif tool.output is not None:
+                self.losses.add_result()

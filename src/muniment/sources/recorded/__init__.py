@@ -18,9 +18,10 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.base import Dialect, MediaBytes, Move, Record, Source
 from muniment.sources.base import records as split
+from muniment.sources.losses import Losses
 from muniment.sources.recorded import lines
 from muniment.sources.recorded.read import read
-from muniment.sources.recorded.retell import Losses, Teller, told_usage
+from muniment.sources.recorded.retell import Teller, told_usage
 
 _WORDS = {types.SUMMARY: "compaction", types.USER: "prompt", types.ASSISTANT: "answer"}
 
@@ -92,7 +93,7 @@ class RecordedSource(Source):
                 yield line + b"\n"
         for line in writer.end():
             yield line + b"\n"
-        losses += writer.losses.found.values()
+        losses += writer.losses.all()
 
     def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
         return self.moved_name(name, facts, move), self._moved_lines(pieces, facts, move)
@@ -147,7 +148,7 @@ class _Writer:
         self.losses.where = f"round {round_.number}"
         for block in round_.blocks():
             if isinstance(block, Unknown) and block.damage:
-                self.losses.add("damaged line", "only a restore gives it back")
+                self.losses.add_block(block)
         for value, line in lines.lines(round_, self.media):
             if self.form.is_grant(mapping(value)):
                 self.losses.add("grant", "permissions are never restored")

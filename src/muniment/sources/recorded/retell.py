@@ -13,15 +13,14 @@ from typing import Any, Protocol
 
 from msgspec import structs
 
-from muniment.model import Block, Compaction, Facts, Loss, Media, Message, Round, Text, Thinking, Tool, Unknown, Usage
+from muniment.model import Block, Compaction, Facts, Media, Message, Round, Text, Thinking, Tool, Usage
 from muniment.model import Event as Happening
 from muniment.model import events as types
 from muniment.model.events import Event
 from muniment.sources.base import NAMESPACE, MediaBytes
+from muniment.sources.losses import NO_PLACE, Losses
 
 NO_TIME = "1970-01-01T00:00:00.000Z"
-_MADE_ANEW = frozenset({"link", "title", "header", "session meta", "terminator"})
-"""Quiet events that say nothing to the conversation, or that the new file has of its own."""
 
 
 class Target(Protocol):
@@ -31,18 +30,6 @@ class Target(Protocol):
     """Hexadecimal digits of an event's id."""
     rich: bool
     """Whether the format holds whatever an event says: signatures, subagents, titles."""
-
-
-class Losses:
-    """What was left out, alike things counted together."""
-
-    def __init__(self) -> None:
-        self.where = "the session"
-        self.found: dict[tuple[str, str], Loss] = {}
-
-    def add(self, what: str, why: str) -> None:
-        known = self.found.get((what, why))
-        self.found[what, why] = structs.replace(known, count=known.count + 1) if known else Loss(self.where, what, why)
 
 
 class Teller:
@@ -75,7 +62,7 @@ class Teller:
         self.losses.where = f"round {round_.number}"
         for message in round_.messages:
             if message.sidechain:
-                self.losses.add("message of a subagent", "subagents have files of their own here")
+                self.losses.add_subagent()
                 continue
             self.at = message.at or self.at
             yield from self._message(message)
@@ -134,7 +121,7 @@ class Teller:
     def _thought(self, block: Thinking) -> dict[str, Any]:
         said: dict[str, Any] = {"text": block.text} | ({"redacted": True} if block.redacted else {})
         if block.signature and not self.form.rich:
-            self.losses.add("signature", "this format has no place for it")
+            self.losses.add_signature(block)
         return said | ({"signature": block.signature} if block.signature and self.form.rich else {})
 
     def _part(self, block: Block) -> dict[str, Any] | None:
@@ -147,7 +134,7 @@ class Teller:
 
     def _answered(self, tool: Tool) -> Iterator[list[Event]]:
         if tool.sidechain and not self.form.rich:
-            self.losses.add("link to a subagent", "this format has no place for it")
+            self.losses.add("link to a subagent", NO_PLACE)
         elif tool.sidechain:
             yield [self._event(types.SIDECHAIN, {"task_id": tool.sidechain, "call": tool.id})]
         if tool.output is not None:
@@ -156,24 +143,19 @@ class Teller:
             yield [self._event(types.TOOL_RESULT, said)]
 
     def _output(self, tool: Tool) -> Any:
+        """What came back; nothing at all is an empty text, which every format can tell from no answer."""
         given = tool.output or ()
-        if len(given) == 1 and isinstance(given[0], Text):
-            return given[0].text
-        parts = (self._part(block) or {"type": "value", "value": getattr(block, "value", None)} for block in given)
-        return list(parts) or None
+        if len(given) <= 1 and all(isinstance(block, Text) for block in given):
+            return "".join(block.text for block in given if isinstance(block, Text))
+        return [self._part(block) or {"type": "value", "value": getattr(block, "value", None)} for block in given]
 
     # -- what is left out
 
     def _lost(self, block: Block) -> None:
-        if isinstance(block, Unknown):
-            damaged = ("damaged line", "only a restore gives it back")
-            self.losses.add(*(damaged if block.damage else (f"part: {block.kind}", "this format has no place for it")))
-        elif isinstance(block, Happening) and block.kind == types.RESTRICTION:
+        if isinstance(block, Happening) and block.kind == types.RESTRICTION:
             self.losses.add("restriction", "this format cannot forbid anything")
-        elif isinstance(block, Happening) and block.text:
-            self.losses.add(f"event: {block.kind}", "this format has no place for it")
-        elif isinstance(block, Happening) and block.kind not in _MADE_ANEW:
-            self.losses.add("quiet events", "they say nothing to the conversation")
+        else:
+            self.losses.add_block(block)
 
     # -- events
 

@@ -15,25 +15,21 @@ The agent's own files say more. What is here is what a person may still have whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from muniment.model import Facts, Round
-from muniment.sources import chats
-from muniment.sources.base import Claim, Found, Record, Source
+from muniment.sources.base import Claim, Found
+from muniment.sources.loose import LooseSource
 from muniment.sources.specstory import claims, find, markdown, told
 
 
-class SpecStory(Source):
+class SpecStory(LooseSource):
     """Sessions that SpecStory wrote down as markdown."""
 
     name = find.NAME
     title = "SpecStory"
     family = "specstory"
-
-    def homes(self, env: Mapping[str, str]) -> list[Path]:
-        """None: histories lie in the projects."""
-        return []
+    tell = staticmethod(told.tell)
 
     def candidates(self, home: Path) -> Iterator[Path]:
         return find.candidates(home)
@@ -44,14 +40,8 @@ class SpecStory(Source):
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root)
 
-    def packed(self, name: str) -> bool:
-        return True
-
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         return markdown.lines(pieces)
-
-    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return chats.read(records, facts, told.tell)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

@@ -15,6 +15,8 @@ from muniment.model import codec
 from muniment.sources.chats import at_once
 
 TURN = re.compile(r"_\*\*(?P<label>[^*\n]*)\*\*_[ \t]*\r?\n?")
+_LABEL = "_**"
+_MARKS = ("`", "~")
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 _ENDS = {"think": "</think>", "tool": "</tool-use>"}
 _BEGINS = {"think": "<think>", "tool": "<tool-use"}
@@ -64,7 +66,7 @@ class _Sections:
     def _at(self, at: int, now: str) -> tuple[str, int]:
         """What begins at a line, if anything does, and where to look on."""
         line = self.lines[at]
-        if turn := TURN.fullmatch(line):
+        if line.startswith(_LABEL) and (turn := TURN.fullmatch(line)):
             return ("user" if turn["label"].strip().lower().startswith("user") else "agent"), at + 1
         if now != "head" and now != "user":
             for kind, mark in _BEGINS.items():
@@ -76,16 +78,19 @@ class _Sections:
 
     def _end(self, at: int, kind: str) -> int:
         """Behind the line that closes a block; none if another block begins before it does."""
+        begins, ends = _BEGINS[kind], _ENDS[kind]
         for number in range(at, len(self.lines)):
-            if number > at and self.lines[number].startswith(_BEGINS[kind]):
+            line = self.lines[number]
+            if number > at and line.startswith(begins):
                 return 0
-            if _ENDS[kind] in self.lines[number]:
+            if ends in line:
                 return number + 1
         return 0
 
     def _fence_end(self, at: int) -> int:
         """Behind a fence that begins here and is closed; else the next line."""
-        fence = _FENCE.match(self.lines[at])
+        line = self.lines[at]
+        fence = _FENCE.match(line) if line.lstrip(" ").startswith(_MARKS) else None
         if not fence or (fence["mark"][0] == "`" and "`" in fence["info"]):
             return at + 1
         char, length = fence["mark"][0], len(fence["mark"])

@@ -62,7 +62,7 @@ def parse_rounds(text: str | None) -> tuple[int | None, int | None]:
     if not text:
         return None, None
     first, dash, last = text.partition("-")
-    if not (first + last).isdigit():
+    if not (first + last).isdecimal():
         raise click.BadParameter(f"{text!r} is not a range like 3-9", param_hint="--rounds")
     if not dash:
         return int(first), int(first)
@@ -75,6 +75,11 @@ def report(exported: Exported, json: bool) -> None:
         return
     for path in exported.paths:
         out(path)
+    for named in exported.tools:
+        if named.tool != named.becomes:
+            talk(f"  renamed: {named.count} × {named.tool} is {named.becomes}")
+        elif named.why:
+            talk(f"  name kept: {named.count} × {named.tool} ({named.why})")
     for loss in exported.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
     if exported.resume:
