@@ -20,7 +20,7 @@ from muniment import sources
 from muniment.errors import StoreError
 from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
-from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, bytes_of, records
+from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
 from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
@@ -72,7 +72,7 @@ def check_found(found: Found) -> Iterator[Checked]:
     source = sources.named(found.source)
     for file in found.files:
         if file.role in ("main", "sidechain"):
-            yield check_transcript(source, _facts(found, file), file, partial(bytes_of, file))
+            yield check_transcript(source, _facts(found, file), file, partial(source.content, file))
 
 
 def check_stored(shelf: Shelf) -> Iterator[Checked]:

@@ -1,0 +1,167 @@
+"""Laws of reading: every record has its place, whatever is broken, missing or unheard of."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from muniment.contract.samples import GARBAGE, Sample, fold, objects, places, read, spoken
+from muniment.model import Round, codec
+from muniment.sources.base import CONVERSATION, Record, Source, records
+from muniment.store import rounds as stored
+
+CUTS = 150
+HURTS = 60
+INSERTED = 12
+AHEAD = 8
+"""Records that a reader may look at before it lets a round go."""
+TIMES = 5
+"""How often a sample is repeated to make it longer than that."""
+UNHEARD_OF = b'{"never-heard-of":{"type":"mystery","words":"sesame"}}'
+SEED = 20260319
+
+
+def some(choices: list[int], count: int) -> list[int]:
+    """All of them, or so many that are always the same."""
+    return choices if len(choices) <= count else sorted(random.Random(SEED).sample(choices, count))
+
+
+def test_rounds_are_numbered_and_in_the_order_of_the_file(sample: Sample) -> None:
+    rounds = sample.read()
+    assert [round_.number for round_ in rounds] == list(range(1, len(rounds) + 1))
+    assert [round_.offset for round_ in rounds] == sorted({round_.offset for round_ in rounds})
+    assert any(round_.prompted for round_ in rounds)
+
+
+def test_every_block_points_at_its_record(sample: Sample) -> None:
+    lengths = {record.offset: record.length for record in objects(sample)}
+    for offset, length in places(sample.read()).items():
+        assert lengths.get(offset) == length
+
+
+def test_every_record_has_its_place_in_a_round(sample: Sample) -> None:
+    """What a reader does not understand is a quiet event: kept, counted, not shown. Brackets alone say nothing."""
+    known = places(sample.read())
+    said = [record for record in objects(sample) if re.search(rb"\w", record.raw)]
+    assert [record.raw[:200] for record in said if record.offset not in known] == []
+
+
+def test_reading_twice_gives_the_same(sample: Sample) -> None:
+    assert sample.read() == sample.read()
+
+
+def test_the_pieces_in_which_a_file_comes_do_not_matter(sample: Sample) -> None:
+    source, name = sample.source, sample.file.name
+    raw = b"".join(source.content(sample.file))
+    pieces = [raw[at : at + 61] for at in range(0, len(raw), 61)]
+    assert b"".join(source.open(name, pieces)) == sample.data
+
+
+def test_what_was_read_is_what_is_stored(sample: Sample) -> None:
+    for round_ in sample.read():
+        again = stored.decode(stored.encode(round_))
+        assert again.messages == round_.messages
+
+
+def test_a_file_cut_anywhere_reads_as_far_as_it_goes(sample: Sample) -> None:
+    whole = sample.read()
+    for cut in some(list(range(len(sample.data))), CUTS):
+        rounds = sample.read(end=cut)
+        assert rounds[:-1] == whole[: len(rounds) - 1], f"cut at {cut}"
+        last_line = sample.data.rfind(b"\n", 0, cut) + 1
+        if rounds != sample.read(end=last_line):
+            codec.loads(sample.data[last_line:cut])  # only a whole record may count without its newline
+
+
+def test_reading_may_begin_at_any_round(sample: Sample) -> None:
+    """So that an append costs what was added, and not what was there."""
+    rounds = sample.read()
+    for k, round_ in enumerate(rounds):
+        assert sample.read(fold(rounds[:k], sample.facts), round_.offset) == rounds[k:], f"from round {k + 1}"
+
+
+def test_a_closed_round_is_handed_on_before_the_file_is_read(sample: Sample) -> None:
+    """Only the open round may be in memory: a session can be larger than that."""
+    taken: list[Record] = []
+    long = (sample.data.rstrip(b"\n") + b"\n") * TIMES
+
+    def told() -> Iterator[Record]:
+        for record in records([long]):
+            taken.append(record)
+            yield record
+
+    starts = [round_.offset for round_ in read(sample.source, long, sample.facts)]
+    for number, _ in enumerate(sample.source.read(told(), sample.facts), 1):
+        if number < len(starts):
+            ahead = [record for record in taken if record.offset > starts[number]]
+            assert len(ahead) <= AHEAD, f"round {number} came after {len(ahead)} more records"
+
+
+def test_a_line_that_cannot_be_read_is_reported_and_costs_no_other(sample: Sample) -> None:
+    for at in some(sample.lines(), INSERTED):
+        rounds = read(sample.source, sample.with_line(at, GARBAGE), sample.facts)
+        reported = {problem.offset for round_ in rounds for problem in round_.problems("")}
+        assert at in reported, f"a broken line at {at}"
+        assert spoken(rounds) == spoken(sample.read())
+
+
+def test_a_record_that_nobody_heard_of_is_kept_and_costs_no_other(sample: Sample) -> None:
+    for at in some(sample.lines(), INSERTED):
+        rounds = read(sample.source, sample.with_line(at, UNHEARD_OF), sample.facts)
+        assert at in places(rounds), f"an unknown record at {at}"
+        assert spoken(rounds) == spoken(sample.read())
+
+
+def test_no_bytes_make_a_reader_fail(sample: Sample) -> None:
+    dice = random.Random(SEED)
+    for _ in range(HURTS):
+        at, noise = dice.randrange(len(sample.data)), dice.randbytes(dice.randrange(5))
+        rounds = read(sample.source, sample.data[:at] + noise + sample.data[at + 2 :], sample.facts)
+        assert [round_.number for round_ in rounds] == list(range(1, len(rounds) + 1))
+        assert fold(rounds, sample.facts).rounds == len(rounds)
+        assert [stored.decode(stored.encode(round_)).number for round_ in rounds]
+
+
+def test_what_is_packed_opens_whatever_happened_to_it(sample: Sample) -> None:
+    dice = random.Random(SEED)
+    raw = b"".join(sample.source.content(sample.file))
+    for _ in range(HURTS):
+        at = dice.randrange(len(raw))
+        opened = b"".join(sample.source.open(sample.file.name, [raw[:at], dice.randbytes(3), raw[at + 2 :]]))
+        read(sample.source, opened, sample.facts)
+    read(sample.source, b"".join(sample.source.open(sample.file.name, [])), sample.facts)
+
+
+# -- claims
+
+
+def claimed(source: Source, lines: list[Record]) -> dict[str, list[object]]:
+    """What the records claim of their conversation, by field."""
+    found: dict[str, list[object]] = {}
+    for line in lines:
+        for claim in source.claims(line.raw):
+            found.setdefault(claim.field, []).append(claim.value)
+    return found
+
+
+def needs_claims(source: Source) -> None:
+    if type(source).claims is Source.claims:
+        pytest.skip(f"{source.name} makes no claims: `muniment check` cannot compare its sessions")
+
+
+def test_every_prompt_is_claimed(sample: Sample) -> None:
+    """Claims that leave something out make a check that misses it."""
+    needs_claims(sample.source)
+    texts = claimed(sample.source, objects(sample)).get("text", [])
+    prompts = [round_.prompt for round_ in sample.read() if round_.prompt]
+    assert [text for prompt in prompts for text in spoken([Round(1, (prompt,))]) if text not in texts] == []
+
+
+def test_claims_are_made_of_any_line(sample: Sample) -> None:
+    needs_claims(sample.source)
+    for line in (b"", b"null", b"[]", b'"x"', b"{", b"\xff\0", UNHEARD_OF, GARBAGE, b"[" * 100_000):
+        claims = [claim for claim in sample.source.claims(line) if claim.value is not None]
+        assert [claim for claim in claims if claim.field in CONVERSATION] == []
