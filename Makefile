@@ -9,7 +9,10 @@
 
 PYTHON ?= python3
 ARGS ?=
-CLAUDE_CODE = 2.1.325
+
+# The agent programs that `make clients` drives: what docs/compatibility.md says was proved with these.
+CLIENTS = @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @mariozechner/pi-coding-agent@0.73.1 \
+	opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @github/copilot@1.0.102
 
 # uv where there is one, else pip. uv is told to trust what the machine trusts, as pip is, and to fetch no Python.
 UV := $(shell command -v uv)
@@ -69,11 +72,12 @@ bench: .venv/.dev
 quality: .venv/.dev
 	.venv/bin/python -m tests.quality $(ARGS)
 
-# Real agent programs resume what muniment restored. They talk to a model server of the tests, never to a real one.
+# Real agent programs resume what muniment restored, exported, or took over from another. They talk to a model server of
+# the tests, never to a real one. Takes up to an hour; before a release. ARGS=-rs tells what was skipped and why.
 # (`cd`, and not `npm --prefix`: with that, npm forgets the machine's own settings.)
 clients: .venv/.dev
 	mkdir -p .clients && echo '{"private": true}' >.clients/package.json
-	cd .clients && npm install --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$(CLAUDE_CODE)
+	cd .clients && npm install --no-audit --no-fund --loglevel=error $(CLIENTS)
 	MUNIMENT_CLIENTS=.clients .venv/bin/pytest tests/clients $(ARGS)
 
 # The documents that the program writes about itself.

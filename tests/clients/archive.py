@@ -1,9 +1,13 @@
 """The `muniment` command as a user runs it, on one store and one home."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from .client import Client
+from .wires import Json
 
 PROGRAM = Path(sys.executable).parent / "muniment"
 
@@ -23,15 +27,35 @@ class Archive:
         return subprocess.run(command, cwd=self._home, env=env, capture_output=True, text=True, timeout=60)
 
     def inscribe(self) -> None:
-        self._succeed("inscribe", str(self._home / ".claude" / "projects"))
+        """Put everything into the store that any agent keeps in this home."""
+        self.succeed("inscribe")
 
     def restore(self, session_id: str, *options: str) -> None:
-        self._succeed("restore", session_id, *options)
+        self.succeed("restore", session_id, *options)
 
     def export(self, session_id: str, *options: str) -> None:
-        self._succeed("export-claude", session_id, *options)
+        self.succeed("export-claude", session_id, *options)
 
-    def _succeed(self, *arguments: str) -> None:
+    def give_back(self, client: Client, *arguments: str, cwd: Path | None = None) -> list[str]:
+        """Restore a session, do what is said then, and return the paths of its files."""
+        files: list[Json] = json.loads(self.succeed("restore", *arguments, "--json"))
+        for file in files:
+            if file["then"]:
+                client.take_in(file["then"], cwd)
+        return [file["path"] for file in files]
+
+    def hand_over(self, client: Client, *arguments: str) -> str:
+        """Run a command that writes a session for a client, do what it says, and return the session's id."""
+        report: Json = json.loads(self.succeed(*arguments, "--json"))
+        *before, resume = report["resume"].split(" && ")
+        for command in before:
+            client.take_in(command)
+        assert report["session_id"] in resume
+        return report["session_id"]
+
+    def succeed(self, *arguments: str) -> str:
+        """Run a command that must end well, and return what it wrote."""
         done = self.run(*arguments)
         said = f"{done.stdout}{done.stderr}"
         assert done.returncode == 0, f"muniment {' '.join(arguments)}: exit {done.returncode}\n{said}"
+        return done.stdout

@@ -8,7 +8,8 @@ import base64
 from collections.abc import Callable
 
 from .claude import Claude
-from .model_server import Json, Turn, call_block, says, text_block, thinking_block
+from .model_server import Turn, says
+from .wires import Json, call_block, text_block, thinking_block
 
 SUMMARY = "<analysis>a</analysis><summary>Three commands ran.</summary>"
 DOT_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

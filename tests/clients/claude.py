@@ -1,26 +1,15 @@
-"""The real Claude Code client, run offline in a scratch home.
-
-A `Claude` is one home and one project folder at paths that stay the same: the client writes its home path into the
-system prompt, so two resumes are comparable only if both happen in the same place, one after the other. `keep` and
-`reset` put the place back to what was recorded.
-"""
+"""The real Claude Code client, run offline in a scratch home."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from .model_server import Json, ModelServer, Turn, says
+from .client import PROBE, Client, Run
+from .model_server import says
+from .wires import Json, call_block
 
-TIMEOUT_S = 60
 API_KEY = "sk-test"
-PROBE = "probe: what did we do?"
 
 # Which tools are allowed changes which tools are announced, so every run gets the same list. Skipping all permissions
 # is refused for root.
@@ -30,48 +19,18 @@ ALLOWED = ("--allowedTools", "Bash,Read,Edit,Write,Agent")
 CHECKPOINTS = {"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1"}
 
 
-@dataclass(frozen=True)
-class Run:
-    """One run of the client: how it ended and what it asked the model."""
+class Claude(Client):
+    """Claude Code, told by `-p`."""
 
-    exit_code: int
-    output: str
-    errors: str
-    requests: list[Json] = field(repr=False)
-
-    @property
-    def session_id(self) -> str:
-        try:
-            return json.loads(self.output)["session_id"]
-        except (ValueError, KeyError):
-            raise AssertionError(f"the client gave no result: {self.output or self.errors}") from None
-
-
-class Claude:
-    """The client with its home, its project folder and the model it talks to."""
-
-    def __init__(self, program: Path, root: Path, model: ModelServer) -> None:
-        self.program = program
-        self.model = model
-        self.home = root / "home"
-        self.project = root / "project"
-        self._kept = root / "kept"
-        self._temporary = root / "tmp"
-        for folder in (self.home, self.project, self._temporary):
-            folder.mkdir(parents=True)
+    name = "claude-code"
+    program_name = "claude"
 
     @property
     def config(self) -> Path:
         return self.home / ".claude"
 
-    def env(self) -> dict[str, str]:
-        """The whole environment of the client; nothing of ours leaks in, above all no CLAUDE_CONFIG_DIR."""
+    def variables(self) -> dict[str, str]:
         return {
-            "HOME": str(self.home),
-            "PATH": os.environ["PATH"],
-            "TMPDIR": str(self._temporary),
-            "LANG": "C.UTF-8",
-            "TERM": "xterm-256color",
             "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": API_KEY,
             "DISABLE_AUTOUPDATER": "1",
@@ -81,36 +40,29 @@ class Claude:
             **CHECKPOINTS,
         }
 
-    # --- running ---
+    def asking(self, prompt: str, options: tuple[str, ...]) -> list[str]:
+        return ["-p", prompt, "--output-format", "json", *ALLOWED, *options]
 
-    def start(self, prompt: str, *options: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-        """Start one prompt in a process group of its own, so that it can be killed with its children."""
-        return subprocess.Popen(
-            [str(self.program), "-p", prompt, "--output-format", "json", *ALLOWED, *options],
-            cwd=cwd or self.project,
-            env=self.env(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def resuming(self, session_id: str) -> tuple[str, ...]:
+        return ("--resume", session_id)
 
-    def ask(self, prompt: str, *options: str, answers: tuple[Turn, ...] = (), cwd: Path | None = None) -> Run:
-        """Run one prompt to its end against these answers."""
-        self.model.play(*answers)
-        before = len(self.model.requests)
-        process = self.start(prompt, *options, cwd=cwd)
-        try:
-            output, errors = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            kill(process)
-            raise
-        return Run(process.returncode, output, errors, self.model.requests[before:])
+    def forking(self, session_id: str) -> tuple[str, ...]:
+        return ("--resume", session_id, "--fork-session")
 
-    def resume(self, session_id: str, cwd: Path | None = None) -> Run:
-        """Resume a session with a prompt that stands for "go on"."""
-        return self.ask(PROBE, "--resume", session_id, answers=(says("probed"),), cwd=cwd)
+    def session_ids(self) -> list[str]:
+        return [path.stem for path in self.config.glob("projects/*/*.jsonl")]
+
+    def shell(self, command: str) -> Json:
+        return call_block("Bash", command=command, description="run a command")
+
+    def reads(self, path: Path) -> Json:
+        return call_block("Read", file_path=str(path))
+
+    def edits(self, path: Path, old: str, new: str) -> Json:
+        return call_block("Edit", file_path=str(path), old_string=old, new_string=new)
+
+    def writes(self, path: Path, line: str) -> Json:
+        return call_block("Write", file_path=str(path), content=f"{line}\n")
 
     def resume_latest(self, cwd: Path) -> Run:
         """Resume whatever the client thinks is the last session of this folder."""
@@ -119,14 +71,6 @@ class Claude:
     def rewind_files(self, session_id: str, prompt_uuid: str, cwd: Path | None = None) -> Run:
         """Put the edited files back to what they were before a prompt."""
         return self.ask("", "--resume", session_id, "--rewind-files", prompt_uuid, cwd=cwd)
-
-    def kill_when(self, reached: Callable[[], object], prompt: str, *options: str) -> None:
-        """Start a prompt and kill the client with SIGKILL as soon as `reached` is true."""
-        process = self.start(prompt, *options)
-        try:
-            wait_until(reached)
-        finally:
-            kill(process)
 
     # --- files ---
 
@@ -157,29 +101,3 @@ class Claude:
         if history.exists():
             lines = history.read_bytes().splitlines(keepends=True)
             history.write_bytes(b"".join(line for line in lines if session_id.encode() not in line))
-
-    def keep(self) -> None:
-        """Remember home and project as they are now."""
-        for folder in (self.home, self.project):
-            shutil.copytree(folder, self._kept / folder.name, symlinks=True)
-
-    def reset(self) -> None:
-        """Put home and project back to what was kept."""
-        for folder in (self.home, self.project):
-            shutil.rmtree(folder)
-            shutil.copytree(self._kept / folder.name, folder, symlinks=True)
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    """Kill a client that we started, and its process group."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def wait_until(reached: Callable[[], object], timeout_s: float = 20) -> None:
-    """Return when `reached` is true; an error tells that it never was."""
-    end = time.monotonic() + timeout_s
-    while not reached():
-        if time.monotonic() > end:
-            raise TimeoutError("the client did not come so far")
-        time.sleep(0.05)

@@ -1,7 +1,8 @@
-"""Fixtures: the installed client, the model server, and one recorded session of each kind.
+"""Fixtures: the installed clients, the model server, and recorded sessions.
 
-`$MUNIMENT_CLIENTS` names the folder with the client's `node_modules`; `make clients` installs it and sets the variable.
-Without the variable all is skipped, so that a quick run of the tests stays quick on a machine that has the client.
+`$MUNIMENT_CLIENTS` names the folder with the clients' `node_modules`; `make clients` installs them and sets the
+variable. Without it all is skipped, so that a quick run of the tests stays quick on a machine that has the clients;
+and what needs a client that is not in the folder is skipped with a word.
 """
 
 import os
@@ -15,9 +16,14 @@ import pytest
 
 from .archive import Archive
 from .cases import CASES
-from .claude import Claude, Run
+from .claude import Claude
+from .client import Client, Run
 from .model_server import ModelServer
+from .others import Codex, Copilot, Gemini, OpenCode, Pi
 from .terminal import typed
+from .work import Work, do_work
+
+CLIENTS: dict[str, type[Client]] = {client.name: client for client in (Claude, Codex, Pi, OpenCode, Gemini, Copilot)}
 
 RETENTION_S = 30 * 24 * 3600
 
@@ -39,14 +45,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("client")
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """The client's program; skips where it is not asked for."""
+def program_of(agent: str) -> Path:
+    """The program of a client; skips where it is not asked for or not there."""
     folder = os.environ.get("MUNIMENT_CLIENTS")
     if not folder:
         pytest.skip("needs a real client: run `make clients`")
-    program = Path(folder).absolute() / "node_modules" / ".bin" / "claude"
-    assert program.exists(), f"Claude Code is not installed: {program}"
+    program = Path(folder).absolute() / "node_modules" / ".bin" / CLIENTS[agent].program_name
+    if not program.exists():
+        pytest.skip(f"{agent} is not installed in {folder}: run `make clients`")
     return program
 
 
@@ -58,14 +64,12 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session", params=[*CASES, "typed"])
-def recording(
-    request: pytest.FixtureRequest, program: Path, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Recorded:
+def recording(request: pytest.FixtureRequest, model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A session of one kind, recorded once."""
     name: str = request.param
     if name == "typed" and not shutil.which("tmux"):
         pytest.skip("tmux is not installed, and only a terminal can type")
-    claude = Claude(program, tmp_path_factory.mktemp(name), model)
+    claude = Claude(program_of("claude-code"), tmp_path_factory.mktemp(name), model)
     session_id = (CASES | {"typed": typed})[name](claude)
     claude.keep()
     return Recorded(claude, session_id, original=claude.resume(session_id))
@@ -77,6 +81,34 @@ def recorded(recording: Recorded) -> Recorded:
     recording.claude.reset()
     make_old(recording.claude.config)
     return recording
+
+
+class Clients:
+    """Makes clients, and has each of them do the same work once."""
+
+    def __init__(self, model: ModelServer, folders: pytest.TempPathFactory) -> None:
+        self._model, self._folders = model, folders
+        self._works: dict[str, Work] = {}
+
+    def fresh(self, agent: str) -> Client:
+        """A client that has done nothing yet."""
+        return CLIENTS[agent](program_of(agent), self._folders.mktemp(agent), self._model)
+
+    def at_work(self, agent: str) -> Work:
+        """The recorded work of a client, as it was before any test."""
+        if agent not in self._works:
+            client = self.fresh(agent)
+            session_id = do_work(client)
+            client.keep()
+            self._works[agent] = Work(client, session_id, original=client.resume(session_id))
+        work = self._works[agent]
+        work.client.reset()
+        return work
+
+
+@pytest.fixture(scope="session")
+def clients(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Clients:
+    return Clients(model, tmp_path_factory)
 
 
 @pytest.fixture

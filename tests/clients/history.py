@@ -1,14 +1,24 @@
 """What the model was told: reading and comparing the requests that a resumed client sends."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .claude import PROBE, Run
-from .model_server import Json
+from .client import PROBE, Run
+from .wires import Json
 
-COMPARED = ("model", "system", "tools", "messages")
+PAST = ("messages", "input", "contents")
+"""Where a request tells the past: each API has one of these."""
+
+COMPARED = ("model", "system", "systemInstruction", "tools", *PAST)
+
+# Marks of the provider's cache, and the ids that Codex gives anew to all items but calls.
+VOLATILE = {"messages": {"cache_control"}, "input": {"id"}, "contents": set[str]()}
+
+# The moment of a prompt, the probe's too.
+NOW = re.compile(r"<current_datetime>[^<]*<")
 
 # The client wraps what it injects into a user message in this tag.
 INJECTED = "<system-reminder>"
@@ -16,15 +26,19 @@ INJECTED = "<system-reminder>"
 
 def resumed_request(run: Run) -> Json:
     """The request that carries the probe; a refused resume is an error, never an empty history."""
-    asked = [request for request in run.requests if PROBE in json.dumps(request["messages"][-3:])]
+    asked = [request for request in run.requests if PROBE in json.dumps(request[past_of(request)][-3:])]
     assert asked, f"the client refused to resume (exit {run.exit_code}): {run.output or run.errors}"
     return asked[-1]
 
 
+def past_of(request: Json) -> str:
+    return next(part for part in PAST if part in request)
+
+
 def difference(one: Run, two: Run) -> str | None:
     """The first place where two resumes told the model different things, or None."""
-    left, right = resumed_request(one), resumed_request(two)
-    found = (first_difference(steady(left.get(part)), steady(right.get(part)), part) for part in COMPARED)
+    left, right = (steady(request, VOLATILE[past_of(request)]) for request in map(resumed_request, (one, two)))
+    found = (first_difference(left.get(part), right.get(part), part) for part in COMPARED)
     return next((place for place in found if place), None)
 
 
@@ -77,13 +91,13 @@ def plain_text(content: str | list[Json]) -> str:
     return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
 
 
-def steady(value: Any) -> Any:
-    """The value without what changes from run to run: cache marks and the billing header."""
+def steady(value: Any, volatile: Iterable[str] = ("cache_control",)) -> Any:
+    """The value without what changes from run to run: volatile fields, the billing header, the time of day."""
     if isinstance(value, list):
-        return [steady(item) for item in value if not is_billing(item)]
+        return [steady(item, volatile) for item in value if not is_billing(item)]
     if isinstance(value, dict):
-        return {key: steady(item) for key, item in value.items() if key != "cache_control"}
-    return value
+        return {key: steady(item, volatile) for key, item in value.items() if key not in volatile}
+    return NOW.sub("<current_datetime><", value) if isinstance(value, str) else value
 
 
 def is_billing(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A scripted stand-in for the Anthropic Messages API, on loopback only.
+"""A scripted stand-in for the models of all providers, on loopback only.
 
 A script is a list of `Turn`s; each request for an answer takes the next one, and "ok" is the answer when none is left.
 Every request for an answer is kept: it shows which history the client rebuilt from its files, and that is how
@@ -8,16 +8,14 @@ Every request for an answer is kept: it shows which history the client rebuilt f
 import json
 import threading
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Json = dict[str, Any]
+from .wires import Json, Wire, text_block, wire_of
 
-PIECE_CHARS = 200
-USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 5}
+SMALL_MODEL = "small-stand-in"
+"""Clients that ask a second model for titles and the like are told to ask this one: it uses up no turn."""
 
 
 @dataclass(frozen=True)
@@ -31,23 +29,13 @@ class Turn:
     """The connection is dropped after so many stream events."""
     hold_after: int | None = None
     """The stream stands still after so many events, until the server is closed or another script is set."""
+    tokens: int = 10
+    """How many tokens the question is said to have had; many of them make clients compact."""
 
 
-def says(text: str, **faults: Any) -> Turn:
+def says(text: str, **more: Any) -> Turn:
     """An answer of one text block."""
-    return Turn((text_block(text),), **faults)
-
-
-def text_block(text: str) -> Json:
-    return {"type": "text", "text": text}
-
-
-def thinking_block(thought: str) -> Json:
-    return {"type": "thinking", "thinking": thought, "signature": f"sig{uuid.uuid4().hex}"}
-
-
-def call_block(tool: str, **arguments: Any) -> Json:
-    return {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:24]}", "name": tool, "input": arguments}
+    return Turn((text_block(text),), **more)
 
 
 class ModelServer(ThreadingHTTPServer):
@@ -57,7 +45,7 @@ class ModelServer(ThreadingHTTPServer):
     block_on_close = False  # a held stream would never end
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), MessagesHandler)
+        super().__init__(("127.0.0.1", 0), ModelHandler)
         self.requests: list[Json] = []
         self._turns: list[Turn] = []
         self._lock = threading.Lock()
@@ -88,6 +76,8 @@ class ModelServer(ThreadingHTTPServer):
 
     def take_turn(self, request: Json) -> Turn:
         """Keep the request and return the answer to it."""
+        if request.get("model") == SMALL_MODEL:
+            return says("A title")
         with self._lock:
             self.requests.append(request)
             return self._turns.pop(0) if self._turns else says("ok")
@@ -99,8 +89,8 @@ class ModelServer(ThreadingHTTPServer):
         released.wait()
 
 
-class MessagesHandler(BaseHTTPRequestHandler):
-    """POST /v1/messages, streamed or whole, and /v1/messages/count_tokens."""
+class ModelHandler(BaseHTTPRequestHandler):
+    """POST to any of the APIs, streamed or whole; what else a client asks gets an empty answer."""
 
     protocol_version = "HTTP/1.1"
     server: ModelServer  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -114,21 +104,32 @@ class MessagesHandler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = self._body()
+        wire = wire_of(self.path)
         if "count_tokens" in self.path:  # a side question, which must not use up a turn
             self._send_json({"input_tokens": len(body) // 4 + 1})
-        elif self.path.startswith("/v1/messages"):
-            self._answer(json.loads(body))
+        elif wire:
+            self._answer(wire, json.loads(body))
         else:
             self._send_json({})
 
-    def _answer(self, request: Json) -> None:
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _answer(self, wire: Wire, request: Json) -> None:
         turn = self.server.take_turn(request)
-        message = answer_message(request["model"], turn)
-        if request.get("stream"):
-            self._stream(turn, message)
+        answer = wire.answer(request.get("model", "stand-in"), turn.blocks, turn.tokens)
+        if request.get("stream") or "stream" in self.path:
+            self._stream(turn, wire, answer)
         else:
-            self._send_json(message)
+            self._send_json(answer)
 
     def _send_json(self, value: Json) -> None:
         content = json.dumps(value).encode()
@@ -139,64 +140,20 @@ class MessagesHandler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    def _stream(self, turn: Turn, message: Json) -> None:
+    def _stream(self, turn: Turn, wire: Wire, answer: Json) -> None:
         self.close_connection = True  # the end of the connection is the end of the stream: there is no length
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        for count, event in enumerate(stream_events(message)):
+        for count, event in enumerate(wire.events(answer)):
             if count == turn.cut_after:
                 return
             if count == turn.hold_after:
                 self.server.hold()
             time.sleep(turn.delay_s)
+            named = f"event: {event['type']}\n" if "type" in event else ""
             try:
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+                self.wfile.write(f"{named}data: {json.dumps(event)}\n\n".encode())
             except OSError:  # the client was killed, on purpose
                 return
-
-
-def answer_message(model: str, turn: Turn) -> Json:
-    """The API's message object for a turn."""
-    calls_tools = any(block["type"] == "tool_use" for block in turn.blocks)
-    return {
-        "id": f"msg_{uuid.uuid4().hex[:24]}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": list(turn.blocks),
-        "stop_reason": "tool_use" if calls_tools else "end_turn",
-        "stop_sequence": None,
-        "usage": USAGE,
-    }
-
-
-def stream_events(message: Json) -> Iterator[Json]:
-    """The stream events that build up a message."""
-    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
-    for index, block in enumerate(message["content"]):
-        empty, deltas = split_block(block)
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": USAGE["output_tokens"]}}
-    yield {"type": "message_stop"}
-
-
-def split_block(block: Json) -> tuple[Json, list[Json]]:
-    """The empty first form of a block and the deltas that fill it."""
-    if block["type"] == "tool_use":
-        parts = pieces(json.dumps(block["input"]))
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in parts]
-    if block["type"] == "thinking":
-        thoughts = [{"type": "thinking_delta", "thinking": part} for part in pieces(block["thinking"])]
-        signature = {"type": "signature_delta", "signature": block["signature"]}
-        return {**block, "thinking": "", "signature": ""}, [*thoughts, signature]
-    return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in pieces(block["text"])]
-
-
-def pieces(text: str) -> list[str]:
-    return [text[start : start + PIECE_CHARS] for start in range(0, len(text), PIECE_CHARS)]

@@ -6,7 +6,8 @@ import signal
 import subprocess
 import uuid
 
-from .claude import ALLOWED, API_KEY, Claude, wait_until
+from .claude import ALLOWED, API_KEY, Claude
+from .client import wait_until
 from .model_server import says
 
 PROMPT_MARK = "❯"

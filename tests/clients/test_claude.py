@@ -11,11 +11,12 @@ import pytest
 
 from .archive import Archive
 from .cases import CASES
-from .claude import Claude, wait_until
+from .claude import Claude
+from .client import wait_until
 from .conftest import Recorded
 from .history import conversation, difference, placeless, readable, renamed
-from .model_server import Json
 from .terminal import TITLE, Terminal, picker_screen
+from .wires import Json
 
 
 def only(*cases: str) -> pytest.MarkDecorator:

@@ -8,7 +8,10 @@ from .cases import block_kinds
 from .claude import Claude
 from .conftest import Recorded
 from .history import conversation, difference
-from .model_server import Json, Turn, says, text_block
+from .model_server import Turn, says
+from .rules import refusals
+from .told import Call, Words, told
+from .wires import Json, text_block
 
 only_parallel = pytest.mark.parametrize("recording", ["parallel_tools"], indirect=True)
 
@@ -66,6 +69,38 @@ def test_the_client_gets_over_a_bad_stream(recorded: Recorded, answer: Turn, req
     run = recorded.claude.ask("try", answers=(answer, says("whole")))
     assert run.exit_code == 0
     assert len(run.requests) == request_count
+
+
+class TestReadingRequests:
+    """What is said of a request holds for requests that are known."""
+
+    CALL = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}
+    RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "a.txt"}]}
+
+    def messages(self, *blocks: tuple[str, Json]) -> Json:
+        return {"messages": [{"role": role, "content": [block]} for role, block in blocks]}
+
+    def test_both_kinds_of_apis_tell_the_same(self) -> None:
+        said = self.messages(("user", text_block("list")), ("assistant", self.CALL), ("user", self.RESULT))
+        call = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command": "ls"}'}
+        output = {"type": "function_call_output", "call_id": "c1", "output": "a.txt"}
+        prompt = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "list"}]}
+        expected = [Words("user", "list"), Call("bash", '{"command": "ls"}', "a.txt")]
+        assert told(said) == told({"input": [prompt, call, output]}) == expected
+
+    def test_a_result_of_no_call_and_a_second_result_are_errors(self) -> None:
+        with pytest.raises(AssertionError, match="no call"):
+            told(self.messages(("user", self.RESULT)))
+        with pytest.raises(AssertionError, match="second result"):
+            told(self.messages(("assistant", self.CALL), ("user", self.RESULT), ("user", self.RESULT)))
+
+    def test_what_a_service_would_refuse_is_found(self) -> None:
+        prompt = ("user", text_block("list"))
+        assert refusals(self.messages(prompt, ("assistant", self.CALL), ("user", self.RESULT))) == []
+        assert refusals(self.messages(prompt, ("assistant", self.CALL)))
+        assert refusals(self.messages(prompt, ("assistant", self.CALL), prompt, ("user", self.RESULT)))
+        assert refusals(self.messages(prompt, ("assistant", {**self.CALL, "input": "ls"}), ("user", self.RESULT)))
+        assert refusals({"input": [{"type": "function_call_output", "call_id": "c1", "output": ""}]})
 
 
 def drop_first_result(claude: Claude, session_id: str) -> None:

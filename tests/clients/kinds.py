@@ -1,0 +1,82 @@
+"""Sessions that did not go straight: each kind runs some turns with any client and returns the session's id.
+
+Each kind asserts that the client did what its name says, so that a changed client cannot quietly turn it into a chat.
+"""
+
+from collections.abc import Callable
+
+from .client import Client
+from .model_server import Turn, says
+from .wires import Json, call_block, text_block
+
+Kind = Callable[[Client], str]
+
+TOO_MANY_TOKENS = 990_000
+"""More than any context has room for."""
+
+
+def killed(client: Client) -> str:
+    """Killed while a command runs: the call is on disk, and no result."""
+    begun, gate = client.project / "begun", client.project / "gate"
+    gate.touch()
+    session_id = greeted(client)
+    waiting = client.shell("touch begun; while test -e gate; do sleep 0.1; done")
+    client.model.play(Turn((text_block("I run it."), waiting)))
+    client.kill_when(begun.exists, "run it", *client.resuming(session_id))
+    gate.unlink()  # the command may outlive the client: this ends it
+    return session_id
+
+
+def forked(client: Client) -> str:
+    """A fork, while the original goes on as well."""
+    origin_id = greeted(client)
+    client.ask("on in a fork", *client.forking(origin_id), answers=(says("In the fork."),))
+    (session_id,) = (id_ for id_ in client.session_ids() if id_ != origin_id)
+    client.ask("on in the original", *client.resuming(origin_id), answers=(says("In the original."),))
+    return session_id
+
+
+def compacted(client: Client) -> str:
+    """The context is full, and the client asks for a summary by itself, at the end of a prompt or before the next."""
+    session_id = greeted(client, Turn((client.shell("echo one"),)))
+    full = says("Much was said.", tokens=TOO_MANY_TOKENS)
+    first = client.ask("say much", *client.resuming(session_id), answers=(full, says("A summary.")))
+    second = client.ask("say more", *client.resuming(session_id), answers=(says("More."), says("More of it.")))
+    assert len(first.requests + second.requests) > 2, "nothing was compacted"
+    return session_id
+
+
+def subagent(client: Client) -> str:
+    """A task given to another agent, which runs a command itself."""
+    ending = REPORTS.get(client.name, text_block("The agent counted one."))
+    answers = (Turn((TASKS[client.name],)), Turn((client.shell("echo one"),)), Turn((ending,)), says("It says one."))
+    run = client.ask("ask an agent", answers=answers)
+    assert len(run.requests) == len(answers), f"{len(run.requests)} requests"
+    return client.session_ids()[0]
+
+
+def greeted(client: Client, *before: Turn) -> str:
+    """A session of one prompt."""
+    client.ask("hello", answers=(*before, says("Ready.")))
+    (session_id,) = client.session_ids()
+    return session_id
+
+
+TASKS: dict[str, Json] = {
+    "opencode": call_block("task", description="count", prompt="count the files", subagent_type="general"),
+    "copilot": call_block(
+        "task", name="counter", description="count", prompt="count the files", agent_type="general-purpose"
+    ),
+    "gemini": call_block("invoke_agent", agent_name="generalist", prompt="count the files"),
+}
+
+REPORTS: dict[str, Json] = {"gemini": call_block("complete_task", result={"response": "The agent counted one."})}
+"""How an agent ends that does not end by saying something."""
+
+KINDS: dict[Kind, tuple[str, ...]] = {
+    killed: ("codex", "pi", "opencode", "gemini", "copilot"),
+    forked: ("codex", "pi", "opencode"),
+    compacted: ("codex", "pi", "opencode"),
+    subagent: tuple(TASKS),
+}
+"""Which clients have each kind, told by the command line; those of Claude Code are in `cases`."""

@@ -1,0 +1,42 @@
+"""A session begun in one agent goes on in another: what was said and done is in the other's first request."""
+
+from pathlib import Path
+
+import pytest
+
+from .archive import Archive
+from .conftest import CLIENTS, Clients
+from .history import resumed_request
+from .rules import refusals
+from .test_resume import WRITABLE
+from .told import calls, words
+from .work import assert_calls_are_carried, said_and_done
+
+FIRST_ROUND = 3
+"""Prompt, call and answer."""
+
+PAIRS = [(here, there) for here in CLIENTS for there in WRITABLE if here != there]
+
+
+@pytest.mark.parametrize(("here", "there"), PAIRS, ids=[f"{here} to {there}" for here, there in PAIRS])
+def test_every_word_call_and_result_goes_along(here: str, there: str, clients: Clients, tmp_path: Path) -> None:
+    work, other = clients.at_work(here), clients.fresh(there)
+    Archive(tmp_path / "store", work.client.home).inscribe()
+    archive = Archive(tmp_path / "store", other.home)
+    go_on = ("continue", work.session_id, "--in", there, "--cwd", str(other.project))
+    run = other.resume(archive.hand_over(other, *go_on))
+    history = said_and_done(run)
+    assert refusals(resumed_request(run)) == []
+    assert words(history) == words(work.history)
+    assert_calls_are_carried(work.history, history)
+
+
+@pytest.mark.parametrize("there", WRITABLE)
+def test_chosen_rounds_are_all_that_goes_along(there: str, clients: Clients, tmp_path: Path) -> None:
+    work, other = clients.at_work("copilot"), clients.fresh(there)
+    Archive(tmp_path / "store", work.client.home).inscribe()
+    archive = Archive(tmp_path / "store", other.home)
+    go_on = ("continue", work.session_id, "--in", there, "--rounds", "2", "--cwd", str(other.project))
+    history = said_and_done(other.resume(archive.hand_over(other, *go_on)))
+    assert words(history) == words(work.history[FIRST_ROUND:])
+    assert [call.result for call in calls(history)] == [call.result for call in calls(work.history[FIRST_ROUND:])]

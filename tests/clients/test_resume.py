@@ -1,0 +1,107 @@
+"""Sessions of every client go into the archive, vanish from the disk, come back, and the real client resumes them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .archive import Archive
+from .client import Client, Run
+from .conftest import CLIENTS, Clients
+from .history import difference
+from .kinds import KINDS, Kind, forked
+from .told import Words, words
+from .work import said_and_done
+
+WRITABLE = ("claude-code", "codex", "pi", "opencode")
+MOVABLE = ("codex", "pi", "opencode", "copilot")
+
+RECORDED = [(kind, agent) for kind, agents in KINDS.items() for agent in agents]
+EXPORTED = [one for one in RECORDED if one[1] in WRITABLE and one != (forked, "codex")]
+
+
+def of_kinds(pairs: list[tuple[Kind, str]]) -> pytest.MarkDecorator:
+    ids = [f"{kind.__name__} {agent}" for kind, agent in pairs]
+    return pytest.mark.parametrize(("kind", "agent"), pairs, ids=ids)
+
+
+@pytest.mark.parametrize("agent", CLIENTS)
+def test_an_untouched_original_resumes_equally_twice(agent: str, clients: Clients) -> None:
+    work = clients.at_work(agent)
+    assert difference(work.original, work.client.resume(work.session_id)) is None
+
+
+@pytest.mark.parametrize("agent", CLIENTS)
+def test_a_restored_session_tells_the_model_the_same_as_before(agent: str, clients: Clients, tmp_path: Path) -> None:
+    work = clients.at_work(agent)
+    archive = Archive(tmp_path / "store", work.client.home)
+    archive.inscribe()
+    work.client.forget_all()
+    restored = archive.give_back(work.client, work.session_id)
+    assert difference(work.original, work.client.resume(work.session_id)) is None
+    assert restored
+
+
+@pytest.mark.parametrize("agent", MOVABLE)
+def test_a_moved_session_resumes_in_its_new_folder(agent: str, clients: Clients, tmp_path: Path) -> None:
+    work = clients.at_work(agent)
+    moved = tmp_path / "new place"
+    moved.mkdir()
+    archive = Archive(tmp_path / "store", work.client.home)
+    archive.inscribe()
+    work.client.forget_all()
+    archive.give_back(work.client, work.session_id, "--cwd", str(moved), cwd=moved)
+    shutil.rmtree(work.client.project)
+    assert said_and_done(work.client.resume(work.session_id, cwd=moved)) == work.history
+
+
+@of_kinds(RECORDED)
+def test_a_session_of_any_kind_comes_back(kind: Kind, agent: str, clients: Clients, tmp_path: Path) -> None:
+    client, archive, session_id, original = recorded_and_gone(kind, clients.fresh(agent), tmp_path)
+    archive.give_back(client, "--all")
+    assert difference(original, client.resume(session_id)) is None
+
+
+@of_kinds(EXPORTED)
+def test_a_session_of_any_kind_is_exported_with_the_same_words_calls_and_results(
+    kind: Kind, agent: str, clients: Clients, tmp_path: Path
+) -> None:
+    client, archive, session_id, original = recorded_and_gone(kind, clients.fresh(agent), tmp_path)
+    archive.hand_over(client, "export", session_id, "--to", agent)
+    assert said_and_done(client.resume(session_id)) == said_and_done(original)
+
+
+def test_what_lies_in_the_file_of_another_session_is_told_as_a_loss(clients: Clients, tmp_path: Path) -> None:
+    """Codex keeps a fork as a pointer to its parent; an export has what came after."""
+    client, archive, session_id, _ = recorded_and_gone(forked, clients.fresh("codex"), tmp_path)
+    report = json.loads(archive.succeed("export", session_id, "--to", "codex", "--json"))
+    assert "the history before the fork" in [loss["what"] for loss in report["losses"]]
+    assert words(said_and_done(client.resume(session_id)))[0] == Words("user", "on in a fork")
+
+
+def recorded_and_gone(kind: Kind, client: Client, tmp_path: Path) -> tuple[Client, Archive, str, Run]:
+    """A session of a kind in the archive and no longer on the disk, and what its original told the model."""
+    session_id = kind(client)
+    client.keep()
+    original = client.resume(session_id)
+    client.reset()
+    archive = Archive(tmp_path / "store", client.home)
+    archive.inscribe()
+    client.forget_all()
+    return client, archive, session_id, original
+
+
+@pytest.mark.parametrize("told_by", ["rounds", "document"])
+@pytest.mark.parametrize("agent", WRITABLE)
+def test_an_exported_session_resumes_with_the_same_words_calls_and_results(
+    agent: str, told_by: str, clients: Clients, tmp_path: Path
+) -> None:
+    work = clients.at_work(agent)
+    archive = Archive(tmp_path / "store", work.client.home)
+    archive.inscribe()
+    work.client.forget_all()
+    options = ["--from-document"] if told_by == "document" else []
+    session_id = archive.hand_over(work.client, "export", work.session_id, "--to", agent, *options)
+    assert session_id == work.session_id
+    assert said_and_done(work.client.resume(session_id)) == work.history
