@@ -13,12 +13,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from muniment.errors import MunimentError
 
+T = TypeVar("T")
 PRICES_DATE = "2026-11"
 CACHE_READ_SHARE, CACHE_WRITE_SHARE = 0.1, 1.25
 """Of the price of input, where an entry has no price for the cache: what most providers ask for five minutes."""
@@ -108,18 +110,23 @@ def price_of_model(model: str, env: Mapping[str, str]) -> Price | None:
 
 def own_prices(env: Mapping[str, str]) -> dict[str, Price]:
     """The user's own table."""
-    if not (given := env.get("MUNIMENT_PRICES")):
+    own = own_table(env, "MUNIMENT_PRICES", dict[str, Price], '{"MODEL": {"input": 2, "output": 10}}')
+    if any(not (0 <= dollars < math.inf) for price in own.values() for dollars in _dollars(price)):
+        raise MunimentError(f"{env['MUNIMENT_PRICES']}: a price is below zero", "dollars for a million tokens")
+    return own
+
+
+def own_table(env: Mapping[str, str], variable: str, type_: type[dict[str, T]], example: str) -> dict[str, T]:
+    """What the file says that a variable names, by model; nothing if there is no such variable."""
+    if not (given := env.get(variable)):
         return {}
     path = Path(given).expanduser()
     try:
-        own = msgspec.json.decode(path.read_bytes(), type=dict[str, Price])
+        return msgspec.json.decode(path.read_bytes(), type=type_)
     except OSError as error:
-        raise MunimentError(f"{path}: {error.strerror}", "$MUNIMENT_PRICES names it") from None
+        raise MunimentError(f"{path}: {error.strerror}", f"${variable} names it") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MunimentError(f"{path}: {error}", 'it looks like {"MODEL": {"input": 2, "output": 10}}') from None
-    if any(not (0 <= dollars < math.inf) for price in own.values() for dollars in _dollars(price)):
-        raise MunimentError(f"{path}: a price is below zero", "dollars for a million tokens")
-    return own
+        raise MunimentError(f"{path}: {error}", f"it looks like {example}") from None
 
 
 def _dollars(price: Price) -> tuple[float, ...]:

@@ -42,6 +42,16 @@ def test_the_window_of_a_round_is_its_largest_call_with_the_answer() -> None:
     assert (made.spent.input, made.spent.output, made.spent.cache_read, made.spent.cache_write) == (11, 22, 330, 44)
 
 
+def test_an_answer_alone_does_not_tell_how_full_the_window_was() -> None:
+    """Some agents count what the model said, and not what it was given."""
+    made = budget.of(
+        "s", [round_(1, answer(110, Usage(0, 200), "m1"))], {"a": [round_(1, answer(110, Usage(0, 9), "m2"))]}, KNOWN
+    )
+    assert [(one.window, one.estimated) for one in made.rounds] == [(110, True)]
+    assert made.spent.output == 200
+    assert [(side.window, side.share, side.spent.output) for side in made.sidechains] == [(0, None, 9)]
+
+
 def test_a_message_counts_once_wherever_it_is_repeated() -> None:
     first = answer(110, Usage(10, 5), "m1")
     again = answer(210, Usage(10, 50), "m1")

@@ -65,6 +65,36 @@ def scan_codex(data: bytes) -> tuple[list[int], int]:
     return [sum(one[kind] for one in found) for kind in range(4)], max((sum(one) for one in found), default=0)
 
 
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object inside of a value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield one
+        waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+
+
+def used_by_pi(one: dict[str, Any]) -> list[int] | None:
+    used = one.get("usage") if one.get("role") == "assistant" else None
+    return [used[name] for name in ("input", "output", "cacheRead", "cacheWrite")] if used else None
+
+
+def used_by_gemini(one: dict[str, Any]) -> list[int] | None:
+    used = one.get("tokens") if one.get("type") == "gemini" else None
+    cached = used["cached"] if used else 0
+    return [used["input"] - cached + used["tool"], used["output"] + used["thoughts"], cached, 0] if used else None
+
+
+def used_by_atif(one: dict[str, Any]) -> list[int] | None:
+    used = one.get("metrics")
+    cached = (used.get("cached_tokens") or 0) if used else 0
+    return [used["prompt_tokens"] - cached, used["completion_tokens"], cached, 0] if used else None
+
+
+OTHERS = {"pi": used_by_pi, "gemini": used_by_gemini, "atif": used_by_atif}
+
+
 def counted(made: Budget) -> list[int]:
     both = (made.spent, made.copied)
     return [sum(getattr(one, kind) for one in both) for kind in ("input", "output", "cache_read", "cache_write")]
@@ -90,6 +120,20 @@ def test_within_one_percent_of_what_is_recorded(source: str, corpus: Path, tmp_p
         exact += counted(made) == sums and max(recorded) == most
     assert compared >= 15
     assert exact == compared
+
+
+@pytest.mark.parametrize("source", OTHERS)
+def test_other_agents_are_counted_exactly_too(source: str, corpus: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": "/home/ada"})
+    archive.inscribe([corpus / source])
+    compared = 0
+    for session in archive.sessions():
+        data = original(archive, session)
+        values = [json.loads(data)] if data.count(b"\n{") == 0 else list(lines(data))
+        told = [used for value in values for one in objects(value) if (used := OTHERS[source](one))]
+        assert counted(archive.budget(session.session_id)) == [sum(one[kind] for one in told) for kind in range(4)]
+        compared += bool(told)
+    assert compared
 
 
 def test_every_message_id_counts_for_one_session(corpus: Path, tmp_path: Path) -> None:

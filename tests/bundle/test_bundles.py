@@ -20,6 +20,7 @@ from tests.builder import ClaudeSession, conversation, text, tool
 from tests.conftest import canonical, tree
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+OTHER_SECRET = "ghp_" + "Z9y8X7w6V5u4T3s2R1q0" + "P9o8N7m6L5k4J3i2"
 
 
 @pytest.fixture
@@ -249,6 +250,43 @@ def test_a_bundle_without_secrets_has_none_and_says_so(
     assert (found.rounds, found.sidechains) == (4, 1)
     assert other.search(Query("redacted"))
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".muniment-")] == []
+
+
+def test_without_secrets_too_the_same_content_is_the_same_bytes(
+    archive: Archive, home: Path, session: ClaudeSession, tmp_path: Path
+) -> None:
+    second = ClaudeSession(cwd="/proj")
+    second.exchange(f"Use {SECRET} and {OTHER_SECRET}.", "Used.")
+    second.write(home, "-proj")
+    archive.inscribe()
+    archive.ingest()
+    bundles = [tmp_path / name for name in ("one", "two", "three")]
+    for path, names in zip(
+        bundles, [(session.id, second.id), (second.id, session.id), (session.id, second.id)], strict=True
+    ):
+        archive.bundle(names, path, redact=True)
+    assert len({path.read_bytes() for path in bundles}) == 1
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in bundles)
+
+
+def test_a_session_without_its_secrets_does_not_depend_on_what_else_is_bundled(
+    archive: Archive, other: Archive, home: Path, session: ClaudeSession, tmp_path: Path
+) -> None:
+    carried(archive, other, session, tmp_path, redact=True)
+    before = ClaudeSession("00000000-0000-4000-8000-000000000001", "/proj")
+    before.exchange(f"Use {OTHER_SECRET}.", "Used.")
+    before.write(home, "-proj")
+    archive.inscribe()
+    both = tmp_path / "both.bundle"
+    archive.bundle([before.id, session.id], both, redact=True)
+    assert {p.session_id: p.what for p in other.unbundle(both)} == {before.id: "new", session.id: "unchanged"}
+    session.exchange(f"And {OTHER_SECRET}.", "Used too.")
+    session.write(home, "-proj")
+    archive.inscribe()
+    archive.bundle([session.id], both, redact=True, force=True)
+    assert [p.what for p in other.unbundle(both)] == ["appended"]
+    assert other.session(session.id).versions == 0
+    assert other.session(session.id).rounds == 5
 
 
 def test_the_exact_bytes_are_never_pretended(

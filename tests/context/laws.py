@@ -52,7 +52,8 @@ def quotes_are_found(archive: Archive, pack: Pack, redact: bool) -> int:
 
 
 def quotes_are_in_the_evidence(archive: Archive, pack: Pack) -> int:
-    """The record that a quote names holds its words. Only for packs with their secrets in, and for main files."""
+    """The record that a quote names holds its words. Only for packs with secrets in, for main files, and for agents
+    that write a record as a line."""
     looked = 0
     known: dict[Any, list[str]] = {}
     data: dict[str, bytes] = {}
@@ -213,7 +214,8 @@ def _turn_problems(records: list[dict[str, Any]]) -> Iterator[str]:
             if part["type"] == "text" and not part["text"].strip():
                 yield "an empty text"
             elif part["type"] == "tool_use":
-                if not isinstance(part["input"], dict) or part["id"] in ids:
+                sound = re.fullmatch("[a-zA-Z0-9_-]+", part["id"]) and part["id"] not in ids
+                if not isinstance(part["input"], dict) or not sound:
                     yield f"a bad call {part['id']}"
                 waiting.add(part["id"])
                 ids.add(part["id"])

@@ -21,7 +21,7 @@ def worked_on() -> ClaudeSession:
     _run(s, "Bash", {"command": "cd /proj/site && npm run test:unit 2>&1 | tail -5"}, "12 passed")
     s.answer(text("Fixed in `checkToken`, see https://forge.example/ada/site/pull/7. Shall I deploy?"))
     before = s.last
-    s.user("Try a quite different road with websockets")
+    s.user("No, try it with websockets instead")
     s.answer(text("Done with websockets."))
     s.chain("user", parent=before, message={"role": "user", "content": "Commit it, the key is " + SECRET})
     _run(

@@ -14,13 +14,14 @@ from tests.context import laws
 
 pytestmark = pytest.mark.corpus
 BUDGETS = (2_000, 20_000, 200_000)
+IN_LINES = ("claude-code", "codex", "copilot", "pi")
 CASES: list[tuple[Any, str, bool]] = [("successor", "markdown", True), ("archaeology", "json", False)]
 
 
 @pytest.fixture(scope="module")
 def real(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Archive:
     archive = Archive(tmp_path_factory.mktemp("store"), {"HOME": "/nowhere"})
-    archive.inscribe([corpus / "claude-code", corpus / "codex"])
+    archive.inscribe([corpus])
     archive.ingest()
     return archive
 
@@ -40,7 +41,7 @@ def test_no_pack_breaks_a_law(real: Archive, budget: int) -> None:
             laws.left_out_is_said(pack)
             if form == "markdown":
                 laws.nothing_of_the_past_is_outside(pack)
-            elif budget == BUDGETS[1]:
+            elif budget == BUDGETS[1] and session.source in IN_LINES:
                 laws.quotes_are_in_the_evidence(real, pack)
     assert looked > 1000
 

@@ -11,7 +11,7 @@ import pytest
 
 from muniment.archive import Archive
 from muniment.context import Made, Request, Selection, Target, write
-from muniment.errors import Conflict, Unsupported
+from muniment.errors import Conflict, MunimentError, NotFound, Unsupported
 from muniment.inscribe import Outcome
 from muniment.sources import all_sources
 from tests.builder import ClaudeSession, text, tool
@@ -148,5 +148,33 @@ def test_nothing_is_overwritten_unasked(site: Archive, tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cannot_be_written_is_named(site: Archive, tmp_path: Path) -> None:
-    with pytest.raises(Unsupported, match="nobody sessions cannot be written"):
+    with pytest.raises(Unsupported, match="Gemini CLI sessions cannot be written"):
+        written(site, tmp_path / "out", "gemini")
+    with pytest.raises(NotFound, match="no agent is called 'nobody'"):
         written(site, tmp_path / "out", "nobody")
+
+
+def test_calls_get_ids_that_any_agent_takes(archive: Archive, home: Path, inscribe: Inscribe, tmp_path: Path) -> None:
+    """Some agents count their calls anew in each answer, and write what others refuse."""
+    session = ClaudeSession(ID, cwd="/proj/site")
+    for number in range(3):
+        session.user(f"step {number}")
+        session.answer(tool("functions.bash:0", "Bash", {"command": f"make {number}"}))
+        session.result("functions.bash:0", f"made {number}", is_error=False)
+        session.answer(text("Done."))
+    session.write(home, "-proj-site")
+    inscribe()
+    made = written(archive, tmp_path / "out")
+    assert laws.loader_problems(Path(made.path)) == []
+    assert all(f"made {number}" in Path(made.path).read_text() for number in range(3))
+
+
+@pytest.mark.parametrize("budget", range(300, 3000, 73))
+def test_no_budget_is_exceeded(site: Archive, tmp_path: Path, budget: int) -> None:
+    assert written(site, tmp_path / "out", budget=budget).tokens <= budget
+
+
+@pytest.mark.parametrize("budget", [1, 16, 100])
+def test_a_budget_that_is_too_small_is_named_as_it_was_given(site: Archive, tmp_path: Path, budget: int) -> None:
+    with pytest.raises(MunimentError, match=f"a budget of {budget} tokens is too small"):
+        written(site, tmp_path / "out", budget=budget)

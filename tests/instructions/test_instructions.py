@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -341,3 +342,20 @@ def test_the_command(tmp_path: Path, repo: Repo) -> None:
     assert made["files"][0]["text"] is None
     assert made["changes"][0]["what"] == "changed"
     assert made["changes"][0]["diff"] == ""
+
+
+def test_a_difference_shows_no_secret_and_that_one_changed(tmp_path: Path, repo: Repo) -> None:
+    cli = Cli(tmp_path)
+    archive = Archive(cli.home / ".local/share/muniment", {"HOME": str(cli.home)})
+    old = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    new = "ghp_" + "Z9y8X7w6V5u4T3s2R1q0" + "P9o8N7m6L5k4J3i2"
+    repo.commit("2026-01-01T00:00:00Z", **{"CLAUDE.md": f"Use {old}.\n"})
+    put(archive, cli.home / ".claude", repo.root, "2026-01-15T10:00")
+    repo.commit("2026-02-01T00:00:00Z", **{"CLAUDE.md": f"Use {new}.\nStill {new}.\n"})
+    session = put(archive, cli.home / ".claude", repo.root, "2026-03-01T10:00", 1)
+    shown = cli("instructions", session.id, "--diff").stdout
+    assert re.search(r"-Use \[redacted:[a-z-]+:00000001\]\.", shown)
+    assert re.search(r"\+Use (\[redacted:[a-z-]+:00000002\])\.\n\+Still \1\.", shown)
+    for told in (shown, cli("instructions", session.id, "--diff", "--json").stdout):
+        assert old not in told
+        assert new not in told

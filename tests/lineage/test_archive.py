@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from muniment.archive import Archive
-from tests.builder import ClaudeSession, conversation, text
+from muniment.export import Request
+from tests.builder import ClaudeSession, conversation, text, tool
 from tests.lineage.graphs import is_in_order
 from tests.test_cli import Cli
 
@@ -91,3 +92,24 @@ def test_nobody_continues_anybody(cli: Cli) -> None:
     conversation(1, A, "/proj/x").write(cli.home / ".claude", "-proj-x")
     cli("inscribe")
     assert "no session continues another" in cli("lineage").stderr
+
+
+def test_a_session_that_goes_on_in_another_agent_comes_from_the_first(
+    archive: Archive, home: Path, inscribe: Inscribe
+) -> None:
+    """Both say the same of the same time; the file that was written later is the copy, whatever it is called."""
+    first = ClaudeSession(C, "/proj/x")
+    for number in range(2):
+        call = f"toolu_{number:024}"
+        first.user(f"step {number}")
+        first.answer(tool(call, "Bash", {"command": "make"}), id_=f"msg_{number:024}")
+        first.result(call, "made", is_error=False)
+    first.write(home, "-proj-x")
+    inscribe()
+    made = [archive.export(C, Request(source="codex", new_id=True)) for _ in range(6)]
+    inscribe()
+    graph = archive.lineage(only_explicit=True)
+    assert is_in_order(graph)
+    assert {edge.later for edge in graph.edges} == {one.session_id for one in made}
+    assert C in {edge.earlier for edge in graph.edges}
+    assert archive.budget(C).spent.calls == 2, "the first one has paid"

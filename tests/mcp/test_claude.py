@@ -15,9 +15,11 @@ from muniment.archive import Archive
 from muniment.prospective import folder
 from tests.builder import conversation
 from tests.clients.claude import Claude
-from tests.clients.model_server import ModelServer, Turn, call_block, says
+from tests.clients.model_server import ModelServer, Turn, says
+from tests.clients.wires import call_block
 
 pytestmark = pytest.mark.client
+TOOLS = {f"mcp__muniment__{name}" for name in ("search", "read", "context", "record_engagement")}
 
 
 @pytest.fixture
@@ -43,7 +45,8 @@ def test_claude_code_searches_and_records(claude: Claude, home: Path, archive: A
     archive.inscribe()
     archive.ingest()
     code = f"from muniment.surfaces.cli.main import main; main(['--store', {str(archive.layout.root)!r}, 'mcp'])"
-    config = {"mcpServers": {"muniment": {"command": sys.executable, "args": ["-c", code]}}}
+    claude.run("mcp", "add", "--scope", "user", "muniment", "--", sys.executable, "-c", code)
+    assert "Connected" in claude.run("mcp", "list").output
     begin = {"action": "start", "text": "Mend the login page", "method": "debug"}
     answers = (
         Turn((call_block("mcp__muniment__search", query="login page"),)),
@@ -51,8 +54,8 @@ def test_claude_code_searches_and_records(claude: Claude, home: Path, archive: A
         says("done"),
     )
     allowed = "mcp__muniment__search,mcp__muniment__record_engagement"
-    options = ("--mcp-config", json.dumps(config), "--allowedTools", allowed)
-    run = claude.ask("look it up", *options, answers=answers)
+    run = claude.ask("look it up", "--allowedTools", allowed, answers=answers)
+    assert [name for name in TOOLS if name not in json.dumps(run.requests)] == [], "the client announces them"
     found, recorded = results(run.requests)
     assert past.id in found
     assert "login page" in found

@@ -130,7 +130,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("read", {"session": "last", "page": 9}, "no page 9"),
     ("read", {"session": "../../etc/passwd"}, "no session"),
     ("read", {"engagement": "none"}, "no engagement"),
-    ("context", {}, "nothing was selected"),
+    ("context", {}, "context of what? Hint: give a session (`last`)"),
     ("context", {"session": "last", "budget": 10}, "greater than or equal"),
     ("record_engagement", {"action": "start", "text": "x"}, "no method"),
     ("record_engagement", {"action": "phase", "id": "none", "phase": "blocked"}, "no engagement"),

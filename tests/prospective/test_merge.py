@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from muniment.archive import Archive
-from muniment.ingest.pipeline import Choice
-from muniment.model.engagements import Ingested
+from muniment.ingest.planning import Choice
+from muniment.ingest.skeleton import Skeleton
+from muniment.model.engagements import Engagement, Extraction, Ingested
 from muniment.prospective import folder, steps
 from muniment.prospective.steps import Begin, Speaker
 from muniment.search import Query
@@ -210,3 +211,88 @@ def test_an_old_document_with_plain_ids_is_still_read(
     again = page.load_head(document)
     assert again
     assert all(set(e) == {"id", "phase_at_start", "phase_at_end"} for e in again.fields["engagements"])
+
+
+def modelled(archive: Archive, session: ClaudeSession) -> None:
+    """What a model made of the session."""
+
+    def ask(skeletons: Iterable[Skeleton]) -> Iterator[tuple[Skeleton, Extraction]]:
+        for read in skeletons:
+            own = Engagement(topic="Lamps", method="research", phase="completed", turn_ranges=((1, 4),))
+            yield read, Extraction(engagements=(own,), session_summary="Of lamps", extractor="a-model", note="asked")
+
+    plan = archive.ingest_plan(Choice(), "a-model")
+    archive.run_ingest(plan, Choice(), lambda _: None, lambda: None, ask)
+    assert only(archive).extractor == "a-model"
+
+
+@pytest.mark.parametrize("choice", [AGAIN, Choice()], ids=["what is new", "everything"])
+def test_what_is_told_later_goes_above_what_a_model_found(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object], choice: Choice
+) -> None:
+    """It was paid for, and the session has not changed: only the other half is merged anew."""
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    inscribe()
+    modelled(archive, session)
+    found = only(archive)
+    tell(project, session, "00:01", "00:09")
+    archive.ingest(choice)
+    record = only(archive)
+    assert (record.extractor, record.session_summary) == ("a-model", "Of lamps")
+    own = f"{session.id[:13]}-1"
+    assert ranges(record) == {"login": ((1, 2),), own: ((3, 4),)}
+    assert record.found == found.engagements
+    assert archive.ingest_plan(choice).jobs == ()
+
+
+def test_every_word_that_is_told_is_merged_with_what_was_found_at_first(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    """Step by step is the same as at once: what was told in between leaves no trace."""
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    inscribe()
+    modelled(archive, session)
+    tell(project, session, "00:01")
+    archive.ingest()
+    assert ranges(only(archive)) == {"login": ((1, 4),)}, "it is open, and reaches to the end"
+    by = Speaker("2026-03-19T10:00:09Z", "Reed", session.id)
+    for step in (lambda r: steps.phase(r, "in-progress", by), lambda r: steps.complete(r, by, "It works.")):
+        folder.say(folder.root(project, {}), "login", step)
+        archive.ingest()
+    step_by_step = only(archive)
+    assert ranges(step_by_step) == {"login": ((1, 2),), f"{session.id[:13]}-1": ((3, 4),)}
+    modelled(archive, session)
+    assert only(archive) == step_by_step
+
+
+def test_a_model_is_not_asked_about_what_was_only_told_of(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    inscribe()
+    modelled(archive, session)
+    tell(project, session, "00:01", "00:09")
+    plan = archive.ingest_plan(AGAIN, "a-model")
+    assert [job.known is not None for job in plan.jobs] == [True]
+    asked: list[object] = []
+    archive.run_ingest(plan, AGAIN, lambda _: None, lambda: None, lambda skeletons: iter(asked.extend(skeletons) or ()))
+    assert asked == []
+    assert "login" in ranges(only(archive))
+
+
+def test_a_session_that_grew_is_extracted_again_whatever_was_told(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(4, cwd=str(project))
+    session.write(home)
+    inscribe()
+    modelled(archive, session)
+    tell(project, session, "00:01", "00:09")
+    session.exchange("one more thing", "done")
+    session.write(home)
+    inscribe()
+    archive.ingest()
+    assert (only(archive).extractor or "").startswith("offline")

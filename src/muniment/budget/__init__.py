@@ -31,7 +31,7 @@ def read(layout: Layout, session: Listed, env: Mapping[str, str]) -> Budget:
     shelf = layout.shelf(session.agent_id, session.session_id)
     source = sources.named(session.source)
     with Index(layout) as index:
-        elsewhere = shared.owned_by_others(index, session.session_id)
+        elsewhere = shared.owned_by_others(layout, index, session.session_id)
         sql = "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?"
         sides = [id_ for (id_,) in index.rows(sql, session.session_id)]
 

@@ -26,9 +26,10 @@ class Call(Struct, frozen=True, gc=False):
     sidechain: str | None = None
 
     @property
-    def window(self) -> int:
-        """What stood in the context when the answer was complete."""
-        return self.usage.total
+    def window(self) -> int | None:
+        """What stood in the context when the answer was complete; None where only the answer is counted."""
+        used = self.usage
+        return used.total if used.input or used.cache_read or used.cache_write else None
 
 
 class Cut(Struct, frozen=True, gc=False):

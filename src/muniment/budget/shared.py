@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from muniment.lineage.copies import MIN_ID_CHARS
-from muniment.lineage.order import rank
+from muniment.lineage.copies import MIN_ID_CHARS, written
+from muniment.lineage.order import born, rank
 from muniment.store.index import Index
+from muniment.store.layout import Layout
 
 _SHARED = f"""SELECT DISTINCT u.message_id, u.session FROM usage u WHERE u.session <> ?1 AND u.message_id IN
   (SELECT message_id FROM usage WHERE session = ?1 AND length(message_id) >= {MIN_ID_CHARS})"""
 
 
-def owned_by_others(index: Index, session_id: str) -> frozenset[str]:
+def owned_by_others(layout: Layout, index: Index, session_id: str) -> frozenset[str]:
     """Ids of messages of a session that count for another one."""
     own = index.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)[0][0]
     holders: dict[str, set[int]] = {}
@@ -21,7 +22,7 @@ def owned_by_others(index: Index, session_id: str) -> frozenset[str]:
     if not holders:
         return frozenset()
     involved = {session for ids in holders.values() for session in ids}
-    places = rank(_records(index, involved), _ends(index, involved))
+    places = rank(_records(index, involved), _about(layout, index, involved))
     return frozenset(id_ for id_, ids in holders.items() if min(ids, key=lambda s: places[s]) != own)
 
 
@@ -30,7 +31,10 @@ def _records(index: Index, sessions: Iterable[int]) -> dict[int, dict[str, str]]
     return {session: dict(index.rows(sql, session)) for session in sessions}
 
 
-def _ends(index: Index, sessions: Iterable[int]) -> Mapping[int, tuple[str, str, str]]:
-    sql = "SELECT coalesce(started, ''), coalesce(ended, ''), session_id FROM sessions WHERE id = ?"
-    found = {session: index.rows(sql, session)[0] for session in sessions}
-    return {session: (str(row[0]), str(row[1]), str(row[2])) for session, row in found.items()}
+def _about(layout: Layout, index: Index, sessions: Iterable[int]) -> dict[int, tuple[str, str, str]]:
+    sql = "SELECT started, ended, agent_id, session_id FROM sessions WHERE id = ?"
+    found: dict[int, tuple[str, str, str]] = {}
+    for session in sessions:
+        started, ended, agent_id, session_id = index.rows(sql, session)[0]
+        found[session] = born(started, ended, written(layout.shelf(agent_id, session_id)), session_id)
+    return found

@@ -46,7 +46,7 @@ class RoundBudget(Struct, frozen=True):
     window: int
     """Tokens in the context at the largest call of the round, its answer included."""
     estimated: bool
-    """No usage is recorded: made from the sizes of texts."""
+    """What the model was given is not recorded: made from the sizes of texts."""
     limit: int | None
     """How many tokens fit; None if nobody has told it."""
     share: float | None
@@ -62,6 +62,7 @@ class SideBudget(Struct, frozen=True):
     id: str
     model: str | None
     window: int
+    """At its largest call; 0 if none is recorded."""
     limit: int | None
     share: float | None
     spent: Spent

@@ -7,14 +7,12 @@ A model in neither has no window, and no share of one is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-
-import msgspec
 
 from muniment.errors import MunimentError
-from muniment.prices import names_of
+from muniment.prices import names_of, own_table
 
 WINDOWS_DATE = "2026-11"
+_EXAMPLE = '{"MODEL": 200000}'
 _SMALL, _LARGE = 200_000, 1_000_000
 
 WINDOWS: Mapping[str, tuple[int, ...]] = {
@@ -53,15 +51,9 @@ def fitting(windows: tuple[int, ...], used: int) -> int | None:
 
 
 def _own_windows(env: Mapping[str, str]) -> dict[str, int]:
-    if not (given := env.get("MUNIMENT_WINDOWS")):
-        return {}
-    path = Path(given).expanduser()
-    try:
-        own = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
-    except OSError as error:
-        raise MunimentError(f"{path}: {error.strerror}", "$MUNIMENT_WINDOWS names it") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MunimentError(f"{path}: {error}", 'it looks like {"MODEL": 200000}') from None
+    own = own_table(env, "MUNIMENT_WINDOWS", dict[str, int], _EXAMPLE)
     if any(size <= 0 for size in own.values()):
-        raise MunimentError(f"{path}: a window holds at least one token", 'it looks like {"MODEL": 200000}')
+        raise MunimentError(
+            f"{env['MUNIMENT_WINDOWS']}: a window holds at least one token", f"it looks like {_EXAMPLE}"
+        )
     return own

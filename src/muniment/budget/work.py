@@ -74,7 +74,7 @@ class _Limits:
         self.most: dict[str, int] = {}
         for call in calls:
             model = call.model or ""
-            self.most[model] = max(self.most.get(model, 0), call.window)
+            self.most[model] = max(self.most.get(model, 0), call.window or 0)
 
     def of(self, model: str | None) -> int | None:
         return fitting(self.known.windows(model), self.most.get(model, 0)) if model else None
@@ -89,22 +89,24 @@ def _rounds(
     calls = [step for one in heard for step in one.steps if isinstance(step, Call)]
     window, limit, model = 0, None, None
     for one in heard:
-        peak, window = _filled(one, window)
+        recorded = _windows(one.steps)
+        peak, window = (max(recorded), recorded[-1]) if recorded else _estimated(one, window)
         limit, model = told.get(one.round, limit), one.model or model
         fits = limit or limits.of(model)
         share = peak / fits if fits else None
-        recorded = any(isinstance(step, Call) for step in one.steps)
         about = (peak, not recorded, fits, share, bool(share and share > FULL))
         cuts = tuple(_compacted(step, calls) for step in one.steps if isinstance(step, Cut))
         yield RoundBudget(one.round, one.started, model, *about, _spent(spent.get(one.round, []), known), cuts)
 
 
-def _filled(one: Heard, before: int) -> tuple[int, int]:
-    """The fullest the window was in a round, and how full at its end; `before` is how full it was at its start."""
-    calls = [step.window for step in one.steps if isinstance(step, Call)]
+def _windows(steps: Iterable[Call | Cut]) -> list[int]:
+    """How full the window was at each call that tells it."""
+    return [step.window for step in steps if isinstance(step, Call) and step.window is not None]
+
+
+def _estimated(one: Heard, before: int) -> tuple[int, int]:
+    """About how full the window was in a round, at its fullest and at its end; `before` is how full at its start."""
     cuts = [step.summary for step in one.steps if isinstance(step, Cut)]
-    if calls:
-        return max(calls), calls[-1]
     end = cuts[-1] + one.last_text_tokens if cuts else before + one.text_tokens
     return max(end, before if cuts else 0), end
 
@@ -113,6 +115,8 @@ def _compacted(cut: Cut, calls: Iterable[Call]) -> Compacted:
     """A cut with the sizes of the window around it."""
     before, after = None, None
     for call in calls:
+        if call.window is None:
+            continue
         if (call.round, call.offset) < (cut.round, cut.offset):
             before = call.window
         elif after is None:
@@ -121,10 +125,10 @@ def _compacted(cut: Cut, calls: Iterable[Call]) -> Compacted:
 
 
 def _side(id_: str, calls: list[Call], known: Known) -> SideBudget:
-    peak = max(calls, key=lambda call: call.window)
-    limit = _Limits(known, calls).of(peak.model)
+    peak = max(calls, key=lambda call: call.window or 0)
+    window, limit = peak.window or 0, _Limits(known, calls).of(peak.model)
     spent = _spent([call for call in calls if call.id not in known.elsewhere], known)
-    return SideBudget(id_, peak.model, peak.window, limit, peak.window / limit if limit else None, spent)
+    return SideBudget(id_, peak.model, window, limit, window / limit if limit and window else None, spent)
 
 
 def _spent(calls: list[Call], known: Known) -> Spent:

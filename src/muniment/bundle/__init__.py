@@ -11,6 +11,7 @@ said        what people and agents said about the sessions
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Generator, Sequence
@@ -31,6 +32,8 @@ from muniment.store.layout import Layout, safe_name
 
 __all__ = ["Limits", "Packed", "Placed", "bundle", "unbundle"]
 
+_STAGING = ".unbundling-"
+
 
 class Packed(Struct, frozen=True):
     """What was bundled."""
@@ -48,16 +51,30 @@ class Packed(Struct, frozen=True):
 def bundle(
     layout: Layout, sessions: Sequence[Listed], target: Path, redact: bool = False, force: bool = False
 ) -> Packed:
-    """Pack sessions into one file."""
+    """Pack sessions into one file; what it holds does not depend on the order in which they are given."""
     target = target.absolute()
+    sessions = sorted(sessions, key=lambda session: session.session_id)
     ids = tuple(session.session_id for session in sessions)
+    pack.require_free(target, force)
     with index.lock(layout, lambda: None):
         if not redact:
-            return Packed(str(target), pack.pack(layout, sessions, target, force=force), ids)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".muniment-") as folder:
-            made, hidden = redacted.copy(layout, sessions, Path(folder))
-            size = pack.pack(made, sessions, target, redacted=True, force=force)
+            return Packed(str(target), pack.pack(layout, sessions, target), ids)
+        with _beside(target) as folder:
+            made, hidden = redacted.copy(layout, sessions, folder)
+            size = pack.pack(made, sessions, target, redacted=True)
     return Packed(str(target), size, ids, True, hidden.secrets, hidden.left_out)
+
+
+@contextmanager
+def _beside(target: Path) -> Generator[Path]:
+    """A folder on the disk of the bundle, always of the same name: what a killed run left is replaced."""
+    folder = files.temporary_beside(target.with_name(f"{target.name}.store"))
+    shutil.rmtree(folder, ignore_errors=True)
+    files.make_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def unbundle(layout: Layout, path: Path, limits: Limits | None = None, dry_run: bool = False) -> list[Placed]:
@@ -76,17 +93,21 @@ def unbundle(layout: Layout, path: Path, limits: Limits | None = None, dry_run: 
 
 
 def _put(layout: Layout, folder: Path, sessions: Sequence[Bundled]) -> list[Placed]:
-    known = _known(layout)
-    names = roster.load(layout)
-    agents = {one.session_id: known.get(one.session_id) or _bucket(one, names) for one in sessions}
+    agents = _buckets(layout, sessions)
     placed = [place.place(layout, folder, one, agents[one.session_id]) for one in sessions]
     said.take_over(layout, folder, agents)
-    missing = [Placed(p.session_id, p.what, p.rebuild or ("",)) for p in placed if p.session_id not in known]
-    failed = place.derive(layout, [p for p in placed if p.session_id in known] + missing, agents)
+    failed = place.derive(layout, placed, agents)
     said.apply(layout, set(agents))
     if failed:
         raise StoreError(f"{failed[0].session_id}: {failed[0].note[:500]}", "its evidence is kept; `muniment reindex`")
     return placed
+
+
+def _buckets(layout: Layout, sessions: Sequence[Bundled]) -> dict[str, str]:
+    """Where each session lies; a new one goes to the role that it has here, else to the bucket that it had there."""
+    names = roster.load(layout)
+    lies = {**_left(layout, sessions), **_known(layout)}
+    return {one.session_id: lies.get(one.session_id) or _bucket(one, names) for one in sessions}
 
 
 def _known(layout: Layout) -> dict[str, str]:
@@ -96,18 +117,39 @@ def _known(layout: Layout) -> dict[str, str]:
         return known.agents()
 
 
+def _left(layout: Layout, sessions: Sequence[Bundled]) -> dict[str, str]:
+    """Where a run that was killed began to put sessions: it may have brought a role meanwhile, and they stay."""
+    found = (path for one in sessions for path in layout.sessions.glob(f"*/{one.session_id}*"))
+    return {path.name.removesuffix(".md"): path.parent.name for path in found}
+
+
 def _bucket(session: Bundled, names: roster.Roster) -> str:
-    """Where a new session goes: to the role it has here, else to the bucket that it had there."""
     entry = names.of(session.session_id)
     return bucket(entry.role) if entry and entry.role else safe_name(session.agent_id)
 
 
 @contextmanager
 def _staging(layout: Layout) -> Generator[Path]:
-    """A folder on the disk of the store, outside of what anybody reads."""
-    files.make_folder(layout.sessions)
-    folder = Path(tempfile.mkdtemp(dir=layout.sessions.parent, prefix=".unbundling-"))
+    """A folder on the disk of the store, outside of what anybody reads, held by a lock that ends with its process."""
+    place = layout.sessions.parent
+    with index.lock(layout, lambda: None):  # so that nobody takes a new folder for one that was left
+        for left in place.glob(f"{_STAGING}*"):
+            _remove_left(left)
+        folder = Path(tempfile.mkdtemp(dir=place, prefix=_STAGING))
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        files.locked(descriptor)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove what a killed run left; one that is at work holds the lock."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if files.locked(descriptor):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)

@@ -48,17 +48,22 @@ class Piece(Struct, frozen=True):
             yield from files.chunks(self.path, 0, self.size)
 
 
-def pack(layout: Layout, sessions: Sequence[Listed], target: Path, redacted: bool = False, force: bool = False) -> int:
-    """Write a bundle; gives its size. The caller holds the lock of the store."""
+def require_free(target: Path, force: bool) -> None:
+    """Raise Conflict if there is something at the place of a bundle that may not be replaced."""
     if os.path.lexists(target) and not force:
         raise Conflict(f"{target} exists", "--force replaces it")
+
+
+def pack(layout: Layout, sessions: Sequence[Listed], target: Path, redacted: bool = False) -> int:
+    """Write a bundle of sessions, which come in the order of their ids; gives its size. The caller holds the lock of
+    the store."""
     pieces = sorted(_pieces(layout, sessions), key=lambda piece: piece.name)
     made = Contents(
         format=contents.FORMAT,
         version=contents.VERSION,
         muniment=version("muniment"),
         redacted=redacted,
-        sessions=tuple(Bundled(s.session_id, s.agent_id, s.source) for s in _ordered(sessions)),
+        sessions=tuple(Bundled(s.session_id, s.agent_id, s.source) for s in sessions),
         members=tuple(Member(piece.name, piece.size, _hash(piece)) for piece in pieces),
     )
     first = codec.encode(made)
@@ -72,10 +77,6 @@ def pack(layout: Layout, sessions: Sequence[Listed], target: Path, redacted: boo
     finally:
         temporary.unlink(missing_ok=True)
     return target.stat().st_size
-
-
-def _ordered(sessions: Iterable[Listed]) -> list[Listed]:
-    return sorted(sessions, key=lambda session: session.session_id)
 
 
 def _hash(piece: Piece) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -19,9 +19,13 @@ from muniment.batch import Plan
 from muniment.bundle.contents import SESSIONS, Bundled
 from muniment.bundle.verify import REDACTED, evidence_folders
 from muniment.inscribe import Outcome
-from muniment.store import evidence, versions
+from muniment.inscribe.messages import Progress, is_transcript
+from muniment.model import codec
+from muniment.store import evidence, index, versions
 from muniment.store.evidence import Appender, Kept, Manifest
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
+from muniment.store.rows import fit
 
 
 class Placed(Struct, frozen=True):
@@ -31,7 +35,7 @@ class Placed(Struct, frozen=True):
     what: str
     """new, appended, version or unchanged."""
     rebuild: tuple[str, ...] = ()
-    """Versions to derive anew; "" is the current one."""
+    """Versions whose evidence was changed; "" is the current one."""
 
 
 def place(layout: Layout, folder: Path, session: Bundled, agent_id: str) -> Placed:
@@ -65,6 +69,10 @@ def _move(source: Path, target: Path) -> None:
         os.rename(source, target)
 
 
+def _version_names(shelf: Shelf) -> list[str]:
+    return [path.name for path in sorted((shelf.folder / "versions").glob("*")) if path.is_dir()]
+
+
 # -- a session that is there
 
 
@@ -72,8 +80,7 @@ def _beside(shelf: Shelf, theirs: Path) -> Iterator[tuple[str, str]]:
     """What to do with one version of a bundle, done: what, and which version of ours it changed."""
     their_manifest = evidence.load(theirs)
     assert their_manifest, "it was verified"
-    names = [path.name for path in sorted((shelf.folder / "versions").glob("*")) if path.is_dir()]
-    for version in ("", *names):
+    for version in ("", *_version_names(shelf)):
         own = (shelf.version(version) if version else shelf).evidence
         ours = evidence.load(own)
         if ours is None or (their_manifest.bundled == REDACTED) != (ours.bundled == REDACTED):
@@ -151,10 +158,10 @@ def _appended(own: Path, kept: Kept, pieces: Iterable[bytes]) -> Kept:
 # -- what is derived
 
 
-def derive(layout: Layout, placed: Iterable[Placed], agents: dict[str, str]) -> list[Outcome]:
+def derive(layout: Layout, placed: Iterable[Placed], agents: Mapping[str, str]) -> list[Outcome]:
     """Documents, rounds and rows of what was placed; gives what went wrong."""
     outcomes: list[Outcome] = []
-    waiting = {one.session_id: list(one.rebuild) for one in placed}
+    waiting = {one.session_id: _to_derive(layout, one, agents[one.session_id]) for one in placed}
     while wave := {session_id: versions_.pop(0) for session_id, versions_ in waiting.items() if versions_}:
         tasks = tuple(
             task
@@ -163,3 +170,22 @@ def derive(layout: Layout, placed: Iterable[Placed], agents: dict[str, str]) -> 
         )
         batch.carry_out(layout, Plan(tasks, 0), outcomes.append)
     return [outcome for outcome in outcomes if outcome.what == "failed"]
+
+
+def _to_derive(layout: Layout, one: Placed, agent_id: str) -> list[str]:
+    """Versions that were changed now, and those whose evidence the index does not know: a run that was killed had
+    placed it. The current one comes first."""
+    shelf = layout.shelf(agent_id, one.session_id)
+    every = ["", *_version_names(shelf)]
+    if not index.exists(layout):
+        return every
+    with Index(layout) as known:
+        return [v for v in every if v in one.rebuild or not _is_read(shelf, v, known.progress(one.session_id, v))]
+
+
+def _is_read(shelf: Shelf, version: str, progress: Mapping[str, bytes]) -> bool:
+    """Whether every transcript of a version was read to its end."""
+    manifest = evidence.load((shelf.version(version) if version else shelf).evidence)
+    kept = manifest.files if manifest else ()
+    read = {name: codec.decode(state, Progress).size for name, state in progress.items()}
+    return all(read.get(fit(file.name) or "") == file.size for file in kept if is_transcript(file, kept))

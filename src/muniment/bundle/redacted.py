@@ -8,7 +8,7 @@ so, and nobody restores it as if it were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,21 +39,28 @@ class Hidden(Struct):
 
 def copy(layout: Layout, sessions: Sequence[Listed], root: Path) -> tuple[Layout, Hidden]:
     """The sessions without secrets, as a store below `root`."""
-    made, hider = Layout(root), _Hider()
+    made, hidden = Layout(root), Hidden()
+    hiders = {session.session_id: _Hider(hidden) for session in sessions}
     rebuilt: dict[str, list[Task]] = {}
     for session in sessions:
         shelf, target = (where.shelf(session.agent_id, session.session_id) for where in (layout, made))
         for version in ["", *_versions(shelf)]:
             own, new = (one.version(version) if version else one for one in (shelf, target))
-            hider.set_(own, new)
+            hiders[session.session_id].set_(own, new)
             rebuilt.setdefault(version, []).extend(reindex.tasks_of(target, session.agent_id, version))
+    _derive(made, rebuilt.values())
+    _said(layout, made, hiders)
+    _told(layout, made, hiders.keys(), hidden)
+    return made, hidden
+
+
+def _derive(made: Layout, waves: Iterable[Sequence[Task]]) -> None:
+    """Documents and rounds; the current version of a session before those beside it."""
     outcomes: list[Outcome] = []
-    for tasks in rebuilt.values():
+    for tasks in waves:
         batch.carry_out(made, Plan(tuple(tasks), 0), outcomes.append)
     if failed := [outcome.note for outcome in outcomes if outcome.what == "failed"]:
         raise MunimentError(f"a session could not be written without its secrets: {failed[0][:300]}")
-    _said(layout, made, {session.session_id for session in sessions}, hider)
-    return made, hider.hidden
 
 
 def _versions(shelf: Shelf) -> list[str]:
@@ -62,21 +69,29 @@ def _versions(shelf: Shelf) -> list[str]:
 
 
 class _Hider:
-    """Takes secrets out, under one key for the whole bundle."""
+    """Takes secrets out of one session, always the same way, whatever else is in the bundle: who gets the session again
+    sees that it is the same, or what is new in it."""
 
-    def __init__(self) -> None:
-        self.key = secrets.new_key()
-        self.hidden = Hidden()
+    def __init__(self, hidden: Hidden) -> None:
+        self.numbered = secrets.Numbered()
+        self.hidden = hidden
 
     def value(self, value: Any) -> Any:
-        found = sum(1 for _ in secrets.find_value(value))
-        self.hidden.secrets += found
-        return secrets.redact_value(value, self.key) if found else value
+        """The same object if there is no secret in it."""
+        before = self.numbered.taken
+        shown = self.numbered.value(value)
+        taken = self.numbered.taken - before
+        self.hidden.secrets += taken
+        return shown if taken else value
 
     def text(self, text: str) -> str:
-        shown, found = secrets.redact(text, self.key)
-        self.hidden.secrets += len(found)
+        before = self.numbered.taken
+        shown = self.numbered.text(text)
+        self.hidden.secrets += self.numbered.taken - before
         return shown
+
+    def record(self, found: Ingested) -> Ingested:
+        return codec.decode(codec.encode(self.value(codec.loads(codec.encode(found)))), Ingested)
 
     def set_(self, own: Shelf, new: Shelf) -> None:
         """One version of a session: its evidence, and the head of its document."""
@@ -147,21 +162,24 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def _said(layout: Layout, made: Layout, sessions: set[str], hider: _Hider) -> None:
-    """What people and agents said about them, through the same sieve."""
+def _said(layout: Layout, made: Layout, hiders: Mapping[str, _Hider]) -> None:
+    """What people said about the sessions and extraction found in them, through the same sieve."""
     for edit in edits.every(layout):
-        if edit.session_id in sessions:
+        if hider := hiders.get(edit.session_id):
             value = hider.text(edit.value) if edit.value else edit.value
             edits.append(made, structs.replace(edit, value=value))
-    told = [record for record in engagements.load(layout) if record.session_id in sessions]
-    shown = [codec.decode(codec.encode(hider.value(codec.loads(codec.encode(one)))), Ingested) for one in told]
-    if shown:
-        engagements.put(made, shown)
+    found = [record for record in engagements.load(layout) if record.session_id in hiders]
+    if found:
+        engagements.put(made, [hiders[record.session_id].record(record) for record in found])
     for entry in roster.load(layout).entries:
-        if any(session.startswith(entry.session_id) for session in sessions):
+        if any(session_id.startswith(entry.session_id) for session_id in hiders):
             roster.put(made, entry)
+
+
+def _told(layout: Layout, made: Layout, sessions: Container[str], hidden: Hidden) -> None:
+    """What agents told of their work, each file by itself: it may be about several sessions."""
     for name, data, record in prospective.copies(layout):
         if any(touch.session_id in sessions for touch in record.sessions):
-            text = hider.text(data.decode("utf-8", "replace")).encode()
+            text = _Hider(hidden).text(data.decode("utf-8", "replace")).encode()
             sheet.parse(text)
             prospective.keep(made, {name: text})

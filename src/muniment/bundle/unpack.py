@@ -32,7 +32,7 @@ _BROKEN = (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, Overflow
 
 def unpack(path: Path, folder: Path, limits: Limits) -> Contents:
     """Every member below `folder`, which is empty; or an error, and then nothing may be used."""
-    with files.open_regular(path) as file:
+    with _opened(path) as file:
         try:
             return _unpack(file, path.stat().st_size, folder, limits)
         except MunimentError as error:
@@ -40,6 +40,13 @@ def unpack(path: Path, folder: Path, limits: Limits) -> Contents:
         except _BROKEN as error:
             said = f"not a bundle, or a damaged one: {str(error).splitlines()[0][:200] if str(error) else ''}"
             raise StoreError(f"{path}: {said}", "nothing was put into the archive") from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return files.open_regular(path)
+    except MunimentError as error:
+        raise type(error)(error.message, error.hint or "name a file that `muniment bundle` wrote") from None
 
 
 def _unpack(file: IO[bytes], size: int, folder: Path, limits: Limits) -> Contents:

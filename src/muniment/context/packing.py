@@ -25,17 +25,18 @@ _Key = tuple[str, str | None, int]
 
 
 class Packer:
-    """What is in a pack so far, and how much room is left."""
+    """What is in a pack so far, and how much room is left; `reserved` is paid for something around the pack."""
 
-    def __init__(self, speller: Speller, count: Count, budget: int, state: State) -> None:
+    def __init__(self, speller: Speller, count: Count, budget: int, state: State, reserved: int = 0) -> None:
         self.speller, self.count, self.state = speller, count, state
         self.parts: list[Part] = []
         self.stated: dict[_Key, Stated] = {}
         self.headed: set[tuple[str, ...]] = set()
         self.budget = budget
-        self.left = count.allowed(budget) - self._frame(budget)
+        around = self._frame(budget) + reserved
+        self.left = count.allowed(budget) - around
         if self.left < 0:
-            least = count.tokens(self._frame(budget))
+            least = count.tokens(around)
             raise MunimentError(f"a budget of {budget} tokens is too small", f"even an empty pack takes {least}")
 
     def _frame(self, budget: int) -> int:

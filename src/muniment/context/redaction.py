@@ -1,9 +1,4 @@
-"""Taking secrets out of what is quoted, always the same way.
-
-Elsewhere the tag of a placeholder is a keyed hash, under a key that nobody keeps. Here the same selection must give
-the same bytes, and a key that can be derived from the archive could be tried against a weak password. So the tag is
-no hash at all: it is the number of the secret in the order in which the pack meets them. Equal secrets have equal
-numbers, and a number tells nothing.
+"""Rounds without their secrets.
 
 A field is always looked at as a whole, before anything is cut out of it: half a key is not recognised as one.
 """
@@ -15,62 +10,18 @@ from typing import Any, cast
 from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Round, Text, Thinking, Tool, Unknown
-from muniment.secrets.redact import TAG_DIGITS
-from muniment.secrets.values import find_named
+from muniment.secrets import Numbered
 
 
-class Redactor:
-    """Takes secrets out, and counts them."""
+class Redactor(Numbered):
+    """Takes secrets out of everything that a pack could show, unless they may stay."""
 
     def __init__(self, active: bool = True) -> None:
+        super().__init__()
         self.active = active
-        self.numbers: dict[str, int] = {}
-        """Every secret that was met, by its number."""
-        self.taken = 0
-        """How many were taken out so far, equal ones counted again."""
 
     def text(self, text: str, name: str = "") -> str:
-        """The text with a placeholder for each secret; `name` is what a member of JSON is called."""
-        found = find_named(name, text) if self.active else []
-        if not found:
-            return text
-        self.taken += len(found)
-        pieces: list[str] = []
-        at = 0
-        for one in found:
-            number = self.numbers.setdefault(text[one.start : one.end], len(self.numbers) + 1)
-            pieces += text[at : one.start], f"[redacted:{one.rule.id}:{number:0{TAG_DIGITS}x}]"
-            at = one.end
-        return "".join([*pieces, text[at:]])
-
-    def value(self, value: Any) -> Any:
-        """The same for anything made of JSON; nothing here calls itself, because values may be nested deep."""
-        whole: list[Any] = [value]
-        waiting: list[tuple[Any, Any, str]] = [(whole, 0, "")]
-        while waiting:
-            holder, place, name = waiting.pop()
-            item = holder[place]
-            if isinstance(item, str):
-                holder[place] = self.text(item, name)
-            elif isinstance(item, list):
-                holder[place] = parts = cast("list[Any]", item).copy()
-                waiting += [(parts, number, name) for number in reversed(range(len(parts)))]
-            elif isinstance(item, dict):
-                holder[place] = new = dict[str, Any]()
-                for key, member in cast("dict[str, Any]", item).items():
-                    new[self._key(key, new)] = member
-                waiting += [
-                    (new, shown, key)
-                    for shown, key in reversed(list(zip(new, cast("dict[str, Any]", item), strict=True)))
-                ]
-        return whole[0]
-
-    def _key(self, key: str, taken: dict[str, Any]) -> str:
-        """The name of a member; two stay two, even if they have become alike."""
-        shown = self.text(key)
-        while shown in taken:
-            shown += "'"
-        return shown
+        return super().text(text, name) if self.active else text
 
     def round(self, round_: Round) -> Round:
         """A round without its secrets."""

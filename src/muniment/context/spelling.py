@@ -228,11 +228,15 @@ def _told(account: Account) -> str:
     kinds = ("full", "clipped", "gist", "references", "omitted")
     held = ", ".join(f"{getattr(account, kind)} {kind}" for kind in kinds if getattr(account, kind))
     rest = [f"{account.abandoned} of the omitted were rewound"] if account.abandoned else []
-    rest += [f"{account.sessions_omitted} sessions had no room"] if account.sessions_omitted else []
-    rest += [f"{account.items_omitted} items had no room"] if account.items_omitted else []
-    secrets = "secrets are left in" if account.redacted is None else f"{account.redacted} secrets redacted"
+    rest += [f"{_many(account.sessions_omitted, 'session')} had no room"] if account.sessions_omitted else []
+    rest += [f"{_many(account.items_omitted, 'item')} had no room"] if account.items_omitted else []
+    secrets = "secrets are left in" if account.redacted is None else f"{_many(account.redacted, 'secret')} redacted"
     more = "".join(f"; {words}" for words in (*rest, secrets))
     return (
         f"Policy {account.policy}, {account.tokens} of {account.budget} tokens."
-        f" {account.sessions} sessions, {account.rounds} rounds: {held or 'none'}{more}."
+        f" {_many(account.sessions, 'session')}, {_many(account.rounds, 'round')}: {held or 'none'}{more}."
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -25,6 +25,7 @@ from muniment.instructions.values import Change as Change
 from muniment.instructions.values import Instruction as Instruction
 from muniment.instructions.values import Instructions as Instructions
 from muniment.model import Event, Facts, Round, Tool
+from muniment.secrets import Numbered
 from muniment.sources.base import Source
 from muniment.store import rounds as stored
 from muniment.store.index import Index, Listed
@@ -162,23 +163,24 @@ def compare(then: Iterable[Instruction], now: Iterable[Instruction]) -> Iterator
     """What became of each file from one session to the next; the last that was recorded of a path counts."""
     before = {(one.known == "recorded", one.path): one for one in then}
     after = {(one.known == "recorded", one.path): one for one in now}
+    hide = Numbered()
     for key in dict.fromkeys([*after, *before]):
         left, right = before.get(key), after.get(key)
         if None in (left, right) and key[0]:
             yield Change(key[1], "unknown")  # an agent does not record what it did not need
         else:
-            yield _change(key[1], left, right)
+            yield _change(key[1], left, right, hide)
 
 
-def _change(path: str, left: Instruction | None, right: Instruction | None) -> Change:
+def _change(path: str, left: Instruction | None, right: Instruction | None, hide: Numbered) -> Change:
     if (left and left.text is None) or (right and right.text is None):
         return Change(path, "unknown")
     if left and right and left.sha256 == right.sha256:
         return Change(path, "same")
-    return Change(path, "changed" if left and right else "new" if right else "gone", _diff(left, right))
+    diff = "\n".join(difflib.unified_diff(_lines(left, hide), _lines(right, hide), "before", "now", lineterm=""))
+    return Change(path, "changed" if left and right else "new" if right else "gone", diff)
 
 
-def _diff(left: Instruction | None, right: Instruction | None) -> str:
-    before = (left.text or "").splitlines() if left else []
-    now = (right.text or "").splitlines() if right else []
-    return "\n".join(difflib.unified_diff(before, now, "before", "now", lineterm=""))
+def _lines(one: Instruction | None, hide: Numbered) -> list[str]:
+    """Without secrets, which are looked for in the whole text: lines of a difference hold half a key."""
+    return hide.text(one.text).splitlines() if one and one.text else []

@@ -37,6 +37,7 @@ class Change(Struct, frozen=True):
     path: str
     what: Literal["same", "changed", "new", "gone", "unknown"]
     diff: str = ""
+    """Without secrets: a placeholder with a number stands for each, so one that changed is seen to have changed."""
 
 
 class Instructions(Struct, frozen=True):

@@ -17,7 +17,7 @@ from muniment.lineage import copies, explicit, gather, inferred
 from muniment.lineage.explicit import Records
 from muniment.lineage.families import family as family
 from muniment.lineage.inferred import Named
-from muniment.lineage.order import in_line
+from muniment.lineage.order import born, in_line
 from muniment.lineage.values import Edge as Edge
 from muniment.lineage.values import Lineage as Lineage
 from muniment.lineage.values import Member as Member
@@ -29,7 +29,7 @@ from muniment.store.layout import Layout
 def make(members: Sequence[Member], records: Records, named: Named | None = None) -> Lineage:
     """The graph. `records` are ids and times of the sessions that have some in common; `named` tells which ids of
     sessions stand in others. Without it nothing is inferred."""
-    about = {one.id: (one.started or "", one.ended or "", one.id) for one in members}
+    about = {one.id: born(one.started, one.ended, one.written, one.id) for one in members}
     exact = _merged([*explicit.by_records(records, about), *explicit.by_links(members, _names(members))])
     missing = {edge.earlier for edge in exact} - set(about)
     place = in_line(about | {id_: ("", "", id_) for id_ in missing}, ((edge.earlier, edge.later) for edge in exact))
@@ -67,9 +67,15 @@ def _node(one: Member) -> Node:
 
 
 def read(layout: Layout, only_explicit: bool = False) -> Lineage:
-    """The graph of an archive."""
+    """The graph of an archive. Each part is a look at the index of its own: one that lasts too long is ended."""
     with Index(layout) as index:
         members = list(gather.members(index, only_explicit))
+    with Index(layout) as index:
         records = copies.find(layout, index, members)
+    with Index(layout) as index:
         named = None if only_explicit else gather.named(index)
-    return make(members, records, named)
+    return make([_dated(layout, one) if one.id in records else one for one in members], records, named)
+
+
+def _dated(layout: Layout, one: Member) -> Member:
+    return structs.replace(one, written=copies.written(layout.shelf(one.agent_id, one.id)))

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from muniment.lineage.values import Member
 from muniment.model import Tool
-from muniment.store import rounds
+from muniment.store import evidence, rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 
@@ -46,14 +46,17 @@ class _File(Struct, gc=False):
 
 
 _decoder = msgspec.json.Decoder(_File)
+_Starts = dict[str, list[tuple[str, int]]]
+"""By session: when its rounds began, with their numbers."""
 
 
 def find(layout: Layout, index: Index, members: Sequence[Member]) -> dict[str, dict[str, str]]:
     """Ids and times of the records of every session that has one in common with another."""
     shelves = {one.id: layout.shelf(one.agent_id, one.id) for one in members}
     kin = {id_ for (id_,) in (*index.rows(_ORIGIN), *index.rows(_MESSAGES))}
+    starts = _starts(index)
     for source in {one.source for one in members}:
-        kin.update(_by_time(index, [one for one in members if one.source == source and one.started], shelves))
+        kin.update(_by_time(starts, [one for one in members if one.source == source and one.started], shelves))
     return {id_: dict(_ids(shelves[id_])) for id_ in sorted(kin) if id_ in shelves}
 
 
@@ -65,10 +68,16 @@ _MESSAGES = f"""SELECT session_id FROM sessions WHERE id IN (SELECT session FROM
    GROUP BY message_id HAVING min(session) <> max(session)))"""
 
 
+def written(shelf: Shelf) -> int:
+    """When the transcript of a session was last written, in nanoseconds; 0 if there is none."""
+    manifest = evidence.load(shelf.evidence)
+    return manifest.main.mtime_ns if manifest and manifest.main else 0
+
+
 # -- copies that begin in the middle of another session
 
 
-def _by_time(index: Index, members: list[Member], shelves: Mapping[str, Shelf]) -> Iterator[str]:
+def _by_time(starts: _Starts, members: list[Member], shelves: Mapping[str, Shelf]) -> Iterator[str]:
     """Sessions whose first records are in another one that was running when they began, and that other."""
     members.sort(key=lambda one: (one.started or "", one.id))
     first: dict[str, set[str]] = {}
@@ -76,7 +85,6 @@ def _by_time(index: Index, members: list[Member], shelves: Mapping[str, Shelf]) 
         for id_ in _first_ids(shelves[one.id]):
             first.setdefault(id_, set()).add(one.id)
     times = [one.started or "" for one in members]
-    starts = _starts(index)
     for one in members if first else ():
         for number in _rounds_around(one, starts.get(one.id, []), times):
             for id_ in _ids_of(shelves[one.id], number):
@@ -94,8 +102,8 @@ def _inside(members: Iterable[Member]) -> Iterator[Member]:
         latest = max(latest, one.ended or "")
 
 
-def _starts(index: Index) -> dict[str, list[tuple[str, int]]]:
-    found: dict[str, list[tuple[str, int]]] = {}
+def _starts(index: Index) -> _Starts:
+    found: _Starts = {}
     for id_, number, started in index.rows("SELECT session_id, round, started FROM rounds ORDER BY session_id, round"):
         found.setdefault(id_, []).append((started or "", number))
     return found

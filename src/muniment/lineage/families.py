@@ -31,7 +31,7 @@ class Branch(Struct, frozen=True):
 
 def trees(graph: Lineage) -> list[Branch]:
     """One tree per family, in the order of their roots. A node with several edges into it stands under the surest."""
-    above = _above(graph)
+    above = surest(graph)
     children: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if edge := above.get(node.id):
@@ -43,7 +43,8 @@ def trees(graph: Lineage) -> list[Branch]:
     return [made[node.id] for node in graph.nodes if node.id not in above]
 
 
-def _above(graph: Lineage) -> dict[str, Edge]:
+def surest(graph: Lineage) -> dict[str, Edge]:
+    """By node: of the edges into it the one that it stands under."""
     best: dict[str, Edge] = {}
     for edge in graph.edges:
         former = best.get(edge.later)

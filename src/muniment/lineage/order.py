@@ -14,16 +14,22 @@ from typing import TypeVar
 Key = TypeVar("Key", bound=Hashable)
 
 
+def born(started: str | None, ended: str | None, written: int, name: str) -> tuple[str, str, str]:
+    """What sessions are ordered by where their records do not tell. Two may say the same of the same time, if one was
+    written from the other for another agent: then the file that was written later is the copy."""
+    return (started or "", ended or "", f"{written:020} {name}")
+
+
 def rank(records: Mapping[Key, Mapping[str, str]], about: Mapping[Key, tuple[str, str, str]]) -> dict[Key, int]:
-    """The place of each session in time. `records` are ids and times; `about` is start, end and a name, for ties."""
+    """The place of each session in time. `records` are ids and times; `about` is what `born` gives, for ties."""
     holders = Counter(id_ for own in records.values() for id_ in own)
 
-    def born(key: Key) -> tuple[str, str, str]:
+    def parted(key: Key) -> tuple[str, str, str]:
         alone = [at for id_, at in records.get(key, {}).items() if at and holders[id_] == 1]
         started, ended, name = about[key]
         return (min(alone) if alone else started, ended, name)
 
-    return {key: place for place, key in enumerate(sorted(about, key=born))}
+    return {key: place for place, key in enumerate(sorted(about, key=parted))}
 
 
 def in_line(nodes: Mapping[str, tuple[str, str, str]], edges: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -32,6 +32,8 @@ class Member(Struct, frozen=True):
     """Words of its prompts and topics."""
     prompt: str = ""
     """How its first prompt begins."""
+    written: int = 0
+    """When its file was last written, in nanoseconds; asked only of sessions that share records."""
 
 
 class Node(Struct, frozen=True, omit_defaults=True):

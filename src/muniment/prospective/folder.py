@@ -9,7 +9,6 @@ Whoever writes holds the lock of the folder, reads the file as it is then, and p
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -154,21 +153,13 @@ def lock(folder: Path) -> Generator[None]:
     descriptor = os.open(folder / ".lock", flags, files.FILE_MODE)
     try:
         until = time.monotonic() + WAIT_SECONDS
-        while not _locked(descriptor):
+        while not files.locked(descriptor):
             if time.monotonic() > until:
                 raise StoreError(f"{folder}: another process holds the lock", "try again when it is done")
             time.sleep(0.01)
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def now() -> str:

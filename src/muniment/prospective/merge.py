@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 
 from msgspec import Struct, structs
 
-from muniment.model.engagements import Conflict, Ingested, KeptEngagement, Method, Phase
+from muniment.model.engagements import Conflict, Ingested, KeptEngagement, Method, Phase, runs
 from muniment.prospective.record import Record, Touch
 
 BY_AGENT = "prospective"
@@ -58,7 +58,17 @@ def merged(found: Ingested, turns: Sequence[Timed], told: Iterable[Record], nati
         kept += _remaining(engagement, owner, turns)
     kept.sort(key=lambda engagement: engagement.turn_range)
     note = _noted(found.note, len(conflicts))
-    return structs.replace(found, ghost=False, engagements=tuple(kept), conflicts=tuple(conflicts), note=note)
+    above = structs.replace(found, ghost=False, engagements=tuple(kept), conflicts=tuple(conflicts), note=note)
+    return structs.replace(above, found=found.engagements)
+
+
+def unmerged(record: Ingested) -> Ingested:
+    """The session as it was found, before anything was told of it."""
+    if all(engagement.extractor != BY_AGENT for engagement in record.engagements):
+        return record
+    note = record.note.removesuffix(_noted("", len(record.conflicts))).removesuffix("; ")
+    as_found = structs.replace(record, engagements=record.found, conflicts=(), note=note, found=())
+    return structs.replace(as_found, ghost=record.extractor is None)
 
 
 def _noted(note: str, count: int) -> str:
@@ -135,12 +145,7 @@ def _remaining(engagement: KeptEngagement, owner: dict[int, str], turns: Sequenc
 
 def _placed(rounds: set[int], turns: Sequence[Timed]) -> dict[str, Any]:
     """Rounds as ranges, with the times of the first and the last."""
-    ranges: list[tuple[int, int]] = []
-    for number in sorted(rounds):
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1] = (ranges[-1][0], number)
-        else:
-            ranges.append((number, number))
+    ranges = runs(rounds)
     own = [turn for turn in turns if turn.number in rounds]
     return {
         "turn_ranges": tuple(ranges),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from muniment import sources
 from muniment.prospective import folder
-from muniment.prospective.steps import Speaker
+from muniment.prospective.steps import Speaker, on_one_line
 
 AGENT = "MUNIMENT_AGENT"
 SESSION = "MUNIMENT_SESSION"
@@ -18,8 +18,5 @@ def speaker(env: Mapping[str, str], agent: str | None = None, session_id: str | 
     theirs = (env.get(source.session_variable) for source in sources.all_sources() if source.session_variable)
     session = session_id or env.get(SESSION) or next(filter(None, theirs), None)
     name = agent or env.get(AGENT)
-    return Speaker(folder.now(), _plain(name) if name else None, _plain(session) if session else None)
-
-
-def _plain(text: str) -> str:
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:MAX_ID]
+    told = (on_one_line(text)[:MAX_ID] if text else None for text in (name, session))
+    return Speaker(folder.now(), *told)

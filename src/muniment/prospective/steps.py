@@ -138,12 +138,17 @@ def complete(record: Record, by: Speaker, outcome: str = "", leave_open: bool = 
 
 def words(text: str, what: str) -> str:
     """What was said, as one line."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    line = on_one_line(text)
     if not line:
         raise MunimentError(f"the {what} is empty", "say it in a few words")
     if len(line) > MAX_TEXT:
         raise MunimentError(f"this {what} is too long", f"at most {MAX_TEXT} characters")
     return line
+
+
+def on_one_line(text: str) -> str:
+    """Without line breaks and whatever else could steer a terminal."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _with(text: str, note: str) -> str:

@@ -3,10 +3,12 @@
     find(text)                    where
     redact(text, key)             the text with a placeholder for each, and where they were
     redact_value(value, key)      the same for anything made of JSON
+    Numbered().text(text)         the same with numbers in place of tags: equal content, equal bytes
 
 The text is what a person would read: a string of a message, not the JSON line it came in, where escapes hide secrets.
 """
 
+from muniment.secrets.numbered import Numbered as Numbered
 from muniment.secrets.redact import new_key as new_key
 from muniment.secrets.redact import placeholder as placeholder
 from muniment.secrets.redact import preview as preview

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Callable
 
 from muniment.secrets.rule import Rule
 from muniment.secrets.scan import Finding, find
@@ -24,22 +25,27 @@ def new_key() -> bytes:
 def redact(text: str, key: bytes) -> tuple[str, list[Finding]]:
     """The text with placeholders, and where in the given text the secrets stood."""
     found = find(text)
-    return replaced(text, found, key), found
+    return replaced(text, found, lambda secret: tag(secret, key)), found
 
 
-def replaced(text: str, found: list[Finding], key: bytes) -> str:
-    """The text with a placeholder at each of these places."""
+def replaced(text: str, found: list[Finding], tag_of: Callable[[str], str]) -> str:
+    """The text with a placeholder at each of these places, which are met in order."""
     pieces: list[str] = []
     at = 0
     for finding in found:
-        pieces += text[at : finding.start], placeholder(finding.rule, text[finding.start : finding.end], key)
+        tagged = tag_of(text[finding.start : finding.end])
+        pieces += text[at : finding.start], _written(finding.rule, tagged)
         at = finding.end
     return "".join([*pieces, text[at:]]) if found else text
 
 
 def placeholder(rule: Rule, secret: str, key: bytes) -> str:
     """What stands in the place of a secret."""
-    return f"[redacted:{rule.id}:{tag(secret, key)}]"
+    return _written(rule, tag(secret, key))
+
+
+def _written(rule: Rule, tag: str) -> str:
+    return f"[redacted:{rule.id}:{tag}]"
 
 
 def tag(secret: str, key: bytes) -> str:

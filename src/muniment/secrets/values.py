@@ -5,12 +5,12 @@ Nothing here calls itself: a value may be nested as deep as its decoder allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from msgspec import structs
 
-from muniment.secrets.redact import redact, replaced
+from muniment.secrets.redact import replaced, tag
 from muniment.secrets.scan import Finding, find
 
 _LONGEST_NAME = 100
@@ -32,22 +32,30 @@ def find_value(value: Any) -> Iterator[tuple[str, Finding]]:
 
 def redact_value(value: Any, key: bytes) -> Any:
     """The same value with placeholders; what was given is not changed."""
+    return with_strings(
+        value, lambda name, text: replaced(text, find_named(name, text), lambda secret: tag(secret, key))
+    )
+
+
+def with_strings(value: Any, shown: Callable[[str, str], str]) -> Any:
+    """The same value with `shown(name, string)` for each of its strings, in the order in which they stand; of an
+    object, first the names of its members, which have no name themselves."""
     whole: list[Any] = [value]
     waiting: list[tuple[Any, Any, str]] = [(whole, 0, "")]
     while waiting:
         holder, place, name = waiting.pop()
         item = holder[place]
         if isinstance(item, str):
-            holder[place] = replaced(item, find_named(name, item), key)
+            holder[place] = shown(name, item)
         elif isinstance(item, list):
             holder[place] = parts = cast("list[Any]", item).copy()
-            waiting += [(parts, number, name) for number in range(len(parts))]
+            waiting += [(parts, number, name) for number in reversed(range(len(parts)))]
         elif isinstance(item, dict):
+            members = cast("dict[str, Any]", item)
             holder[place] = new = dict[str, Any]()
-            for member, part in cast("dict[str, Any]", item).items():
-                shown = _free(redact(member, key)[0], new)
-                new[shown] = part
-                waiting.append((new, shown, member))
+            for member, part in members.items():
+                new[_free(shown("", member), new)] = part
+            waiting += [(new, *names) for names in reversed(list(zip(new, members, strict=True)))]
     return whole[0]
 
 

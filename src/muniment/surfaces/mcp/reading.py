@@ -13,11 +13,13 @@ from muniment import files
 from muniment.archive import Archive
 from muniment.errors import NotFound, StoreError
 from muniment.model import codec
+from muniment.model.engagements import runs
 from muniment.search import FoundEngagement, Query
 from muniment.store import document, rounds
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
+from muniment.surfaces.cli.output import many
 from muniment.surfaces.mcp.fence import Answer, fenced, value_without_secrets, without_secrets
 from muniment.surfaces.mcp.finding import ranges
 
@@ -29,9 +31,23 @@ _NAMING = ("engagements", "rounds")
 """Tables that name engagements: what was found or told, and what a person called some rounds."""
 
 
+def _session(archive: Archive, name: str) -> Listed:
+    try:
+        return archive.session(name)
+    except NotFound as error:
+        raise NotFound(error.message, "search tells ids of sessions; `last` is the latest") from None
+
+
+def _paged(page: int, pages: int) -> str:
+    """Which page it is, if there are others, and how to go on."""
+    if pages == 1:
+        return ""
+    return f", page {page} of {pages}" + (f"; ask for page {page + 1} to read on" if page < pages else "")
+
+
 def overview(archive: Archive, name: str, page: int) -> Answer:
     """What a session is, what was done in it, and its rounds."""
-    session = archive.session(name)
+    session = _session(archive, name)
     with Index(archive.layout) as index:
         sql = "SELECT * FROM rounds WHERE session_id = ? ORDER BY round LIMIT ? OFFSET ?"
         rows = index.rows(sql, session.session_id, ROUNDS_PER_PAGE, (page - 1) * ROUNDS_PER_PAGE)
@@ -40,7 +56,7 @@ def overview(archive: Archive, name: str, page: int) -> Answer:
     _require_page(page, pages)
     found = archive.find_engagements(Query(session=session.session_id, limit=50, ghosts=True)) if page == 1 else []
     data = value_without_secrets(_about(session, shown, found) | {"page": page, "pages": pages})
-    said = f"Session {session.session_id}: {session.rounds} rounds, page {page} of {pages}. Read a round by its number."
+    said = f"Session {session.session_id}, {session.rounds} rounds{_paged(page, pages)}. Read a round by its number."
     return Answer(said, data, "\n".join(_told(data)))
 
 
@@ -88,10 +104,13 @@ def _engagement(e: FoundEngagement) -> dict[str, Any]:
 
 
 def _told(data: dict[str, Any]) -> Iterator[str]:
-    yield f"{data['title']}\n{data['summary']}"
-    yield f"{data['started']} to {data['ended']} · {data['source']} · {data['project']} · branch {data['branch']}"
+    yield "\n".join(filter(None, (data["title"], data["summary"])))
+    when = " to ".join(filter(None, (data["started"], data["ended"])))
+    yield " · ".join(
+        filter(None, (when, data["source"], data["project"], data["branch"] and f"branch {data['branch']}"))
+    )
     yield from (f"* {e['topic']} [{e['method']}, {e['phase']}] rounds {e['rounds']}" for e in data["engagements"])
-    yield from (f"{r['round']}. {r['prompt']} → {r['answer']} ({r['tools']} tools)" for r in data["rounds"])
+    yield from (f"{r['round']}. {r['prompt']} → {r['answer']} ({many(r['tools'], 'tool')})" for r in data["rounds"])
 
 
 # -- rounds
@@ -99,13 +118,14 @@ def _told(data: dict[str, Any]) -> Iterator[str]:
 
 def some_rounds(archive: Archive, name: str, numbers: Sequence[int], page: int) -> Answer:
     """Rounds in full."""
-    session = archive.session(name)
+    session = _session(archive, name)
     if wrong := [number for number in numbers if not 1 <= number <= session.rounds]:
         raise NotFound(f"there is no round {wrong[0]}", f"the session has {session.rounds}")
     text, pages = _page(archive.shelf(session), numbers, page)
-    shown = ranges(_runs(numbers))
+    shown = ranges(runs(numbers))
     data = {"session": session.session_id, "rounds": shown, "page": page, "pages": pages, "text": fenced(text)}
-    return Answer(f"Session {session.session_id}, rounds {shown}: page {page} of {pages}.", data, text)
+    what = "round" if len(numbers) == 1 else "rounds"
+    return Answer(f"Session {session.session_id}, {what} {shown}{_paged(page, pages)}.", data, text)
 
 
 def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
@@ -126,7 +146,7 @@ def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
     about = [_engagement(e) for e in found]
     data = value_without_secrets({"engagement": engagement_id, "sessions": about, "page": page, "pages": pages})
     head = "\n".join(_summed(data["sessions"])) if page == 1 else ""
-    said = f"Engagement {engagement_id}: page {page} of {pages}."
+    said = f"Engagement {engagement_id}{_paged(page, pages)}."
     return Answer(said, data | {"text": fenced(text)}, "\n\n".join(filter(None, (head, text))))
 
 
@@ -165,7 +185,7 @@ def _page(shelf: Shelf, numbers: Sequence[int], page: int) -> tuple[str, int]:
 
 def _require_page(page: int, pages: int) -> None:
     if not 1 <= page <= max(1, pages):
-        raise NotFound(f"there is no page {page}", f"there are {pages}")
+        raise NotFound(f"there is no page {page}", f"the last one is {pages}")
 
 
 def _pages(shelf: Shelf, numbers: Sequence[int]) -> tuple[str, ...]:
@@ -198,13 +218,3 @@ def _text(shelf: Shelf, number: int) -> str:
         raise StoreError(f"round {number} is damaged: {error}", "`muniment reindex` rebuilds it") from None
     said = (document.render_message(m, shelf.folder.name) for m in shown.messages if not m.silent)
     return without_secrets(document.SEPARATOR.join(said).rstrip("\n"))
-
-
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs

@@ -5,6 +5,7 @@ The package `mcp` is an extra; this module is imported when the server is starte
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -47,9 +48,9 @@ def make(store: str | None, cwd: Path | None = None) -> MCPServer:
     server = MCPServer(
         "muniment", title="muniment", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
-    for tool in (tools.search, tools.read, tools.context):
-        server.tool(annotations=LOOKS)(tool)
-    server.tool(annotations=TELLS)(tools.record_engagement)
+    for tool in (tools.search, tools.read, tools.context, tools.record_engagement):
+        annotations = TELLS if tool == tools.record_engagement else LOOKS
+        server.tool(description=inspect.getdoc(tool), annotations=annotations)(tool)
     return server
 
 
@@ -118,7 +119,7 @@ class Tools:
             return reading.overview(self.archive, session, page)
         numbers = range(first, max(first, last or first) + 1)
         if len(numbers) > reading.ROUNDS_PER_PAGE:
-            raise MunimentError("that are many rounds", f"at most {reading.ROUNDS_PER_PAGE} at once")
+            raise MunimentError("too many rounds", f"at most {reading.ROUNDS_PER_PAGE} at once")
         return reading.some_rounds(self.archive, session, numbers, page)
 
     def context(
@@ -138,6 +139,8 @@ class Tools:
         chosen = Selection(
             sessions=(session,) if session else (), engagement=engagement, query=query, project=project, file=file
         )
+        if chosen.empty:
+            raise ToolError("context of what? Hint: give a session (`last`), an engagement, words, a project or a file")
         return _answered(lambda: packing.pack(self.archive.layout, chosen, budget))
 
     def record_engagement(
@@ -178,8 +181,9 @@ def _answered(ask: Callable[[], Answer]) -> CallToolResult:
     try:
         answer = ask()
     except MunimentError as error:
+        end = "" if error.message.endswith("?") else "."
         hint = f" Hint: {error.hint}" if error.hint else ""
-        raise ToolError(without_secrets(plain(f"{error.message}.{hint}"))) from None
+        raise ToolError(without_secrets(plain(f"{error.message}{end}{hint}"))) from None
     except OSError as error:
         raise ToolError(plain(f"{error.strerror or 'the disk failed'}. Hint: is the archive readable?")) from None
     content: list[Any] = [TextContent(type="text", text=answer.text)]
