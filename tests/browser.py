@@ -4,19 +4,25 @@ with chromium() as browser:
     page = browser.new_page()
 
 with watched(browser) as (page, seen): a page on which nothing may leave and everything suspicious is noted.
+
+A page takes its time, and on a busy machine a long one. So no test reads a page right after it did something: it says
+what has to come, with `expect` or `until`, which wait for it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_SECONDS = 60
+"""How long anything may take to come."""
 
 
 def executable() -> str | None:
@@ -31,12 +37,36 @@ def chromium() -> Iterator[Any]:
     path = executable()
     if path is None:
         pytest.skip("there is no Chromium on this machine")
+    playwright.expect.set_options(timeout=PATIENCE_SECONDS * 1000)
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         try:
             yield browser
         finally:
             browser.close()
+
+
+def expect(seen: Any) -> Any:
+    """What a page or a part of it has to become; playwright is there only where a browser is."""
+    from playwright.sync_api import expect
+
+    return expect(seen)
+
+
+def until(page: Any, ask: Callable[[], Any], wanted: Any = True) -> None:
+    """Ask until this is the answer."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while (found := ask()) != wanted:
+        assert time.monotonic() < end, f"{found!r} did not become {wanted!r}"
+        page.wait_for_timeout(20)
+
+
+def settle(page: Any) -> None:
+    """Let the page do what it would do by itself: for what must not happen, which nobody can wait for."""
+    frames = (
+        "n => new Promise(done => { const step = () => n-- ? requestAnimationFrame(step) : setTimeout(done); step() })"
+    )
+    page.evaluate(frames, 12)
 
 
 class Seen:
@@ -55,6 +85,7 @@ def watched(browser: Any, allowed: str = "file://", **options: Any) -> Iterator[
     """A page of which every dialog, console message, error and request to anywhere but `allowed` is noted."""
     seen = Seen()
     context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_SECONDS * 1000)
     page = context.new_page()
 
     def route(route: Any) -> None:

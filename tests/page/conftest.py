@@ -51,7 +51,7 @@ def serve(store: Path) -> Iterator[Viewer]:
         yield Viewer(store, process, process.stdout.readline().strip())
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,11 @@ def whole_rounds() -> list[str]:
     return [name(-1 - number) for number in range(-(-len(PAYLOADS) // ROUNDS))]
 
 
+def of_rounds(number: int) -> tuple[str, ...]:
+    """The payloads of one of those sessions, round by round."""
+    return PAYLOADS[number * ROUNDS : (number + 1) * ROUNDS]
+
+
 def fill(store: Path, home: Path) -> Archive:
     archive = Archive(store, {"HOME": str(home.parent)})
     for number, payload in enumerate(PAYLOADS):
@@ -58,7 +63,7 @@ def fill(store: Path, home: Path) -> Archive:
     archive.inscribe()
     _understand(archive)
     for number, id_ in enumerate(whole_rounds()):
-        _replace(archive, id_, PAYLOADS[number * ROUNDS : (number + 1) * ROUNDS])
+        _replace(archive, id_, of_rounds(number))
     return archive
 
 

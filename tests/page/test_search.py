@@ -3,93 +3,87 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from tests.browser import expect, settle, until
 from tests.page.conftest import Open
+from tests.page.test_timeline import home
+
+
+def found(page: Any) -> Any:
+    return page.get_by_role("region", name="Search results")
 
 
 def test_results_come_while_one_types(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector("a.row")
-    page.locator("body").press("/")
-    page.keyboard.type("southamp", delay=30)
-    page.wait_for_selector("a.hit mark")
-    found = page.get_by_role("region", name="Search results")
-    assert found.locator("h2").first.inner_text().startswith("Engagements")
-    assert "two high waters" in found.locator("a.hit").first.inner_text()
-    assert {text.lower() for text in found.locator("mark").all_inner_texts()} >= {"southampton"}
-    assert "q=southamp" in page.url
+    page = home(visit)
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("southamp")
+    expect(found(page).locator("h2").first).to_contain_text("Engagements")
+    expect(found(page).locator("a.hit").first).to_contain_text("two high waters")
+    expect(found(page).locator("mark", has_text=re.compile("southampton", re.IGNORECASE)).first).to_be_visible()
+    page.wait_for_url(re.compile("q=southamp"))
 
 
 def test_a_passage_opens_at_its_round(visit: Open) -> None:
     page = visit("/?q=horn.sounded.wait")
-    page.wait_for_selector(".of a.hit")
     page.locator(".of a.hit").first.click()
-    page.wait_for_selector("article")
-    assert page.url.endswith("#r3")
+    expect(page.locator("article").first).to_be_visible()
+    page.wait_for_url(re.compile("#r3$"))
     page.keyboard.press("Escape")
-    page.wait_for_selector("a.hit")
-    assert "q=horn" in page.url, "and back to what was found"
+    expect(page.locator("a.hit").first).to_be_visible()
+    page.wait_for_url(re.compile("q=horn"))
 
 
 def test_the_same_filters_hold(visit: Open) -> None:
     page = visit("/?q=fixed&project=harbour-api")
-    page.wait_for_selector("a.hit")
-    words = page.get_by_role("region", name="Search results").inner_text()
-    assert "Arrivals after midnight" in words or "arrivals after midnight" in words
-    assert "lamp" not in words
+    expect(found(page)).to_contain_text(re.compile("arrivals after midnight", re.IGNORECASE))
+    expect(found(page)).not_to_contain_text("lamp")
     page.get_by_role("button", name=re.compile("Project: harbour-api")).click()
     page.get_by_role("checkbox", name=re.compile("^harbour-api")).uncheck()
-    page.wait_for_function("() => document.querySelector('.found').innerText.includes('lamp')")
+    expect(found(page)).to_contain_text("lamp")
 
 
 def test_keys_walk_through_what_was_found(visit: Open) -> None:
     page = visit("/?q=tests")
-    page.wait_for_selector("a.hit")
-    for _ in range(3):
+    expect(page.locator("a.hit").nth(2)).to_be_visible()
+    for at in range(3):
         page.keyboard.press("j")
-    chosen = page.evaluate("[...document.querySelectorAll('a.hit')].indexOf(document.activeElement)")
-    assert chosen == 2
+        expect(page.locator("a.hit").nth(at)).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_selector("article")
+    expect(page.locator("article").first).to_be_visible()
 
 
 def test_stale_answers_are_dropped(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector("a.row")
-
-    def late(route: object) -> None:
-        page.wait_for_timeout(400)
-        route.continue_()
-
-    page.route(re.compile(r"/api/search\?q=lam&"), late)
-    page.locator("body").press("/")
-    page.keyboard.type("lam", delay=60)
-    page.wait_for_timeout(60)
-    page.keyboard.type("p test", delay=20)
-    page.wait_for_selector("a.hit mark")
-    page.wait_for_timeout(700)
-    assert "The lamp test fails" in page.get_by_role("region", name="Search results").inner_text()
-    assert page.locator("a.hit mark", has_text="test").count() > 0
-    assert page.locator("input[type=search]").input_value() == "lamp test"
+    page = home(visit)
+    held: list[Any] = []
+    page.route(re.compile(r"/api/search\?q=lam&"), lambda route: held.append(route))
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.type("lam")
+    until(page, lambda: len(held), 1)
+    page.keyboard.type("p test")
+    expect(page.locator("a.hit mark", has_text="test").first).to_be_visible()
+    for route in held:
+        route.fulfill(json={"engagements": [], "files": [], "hits": []})
+    settle(page)
+    expect(found(page)).to_contain_text("The lamp test fails")
+    expect(page.get_by_role("searchbox")).to_have_value("lamp test")
 
 
 def test_nothing_found_is_said(visit: Open) -> None:
     page = visit("/?q=zzzunheardof")
-    page.get_by_text('Nothing was found for "zzzunheardof"').wait_for()
+    expect(page.get_by_text('Nothing was found for "zzzunheardof"')).to_be_visible()
     page.keyboard.press("Escape")
-    page.wait_for_selector("a.row")
+    expect(page.locator("a.row").first).to_be_visible()
 
 
 def test_several_values_of_a_filter_mean_any_of_them(visit: Open) -> None:
     page = visit("/?q=tests&project=harbour-api&project=almanac", size=(1280, 1600))
-    page.wait_for_selector("a.hit")
-    words = page.get_by_role("region", name="Search results").inner_text()
-    assert "harbour-api" in words
-    assert "almanac" in words
-    assert "lighthouse" not in words
+    for words in ("harbour-api", "almanac"):
+        expect(found(page)).to_contain_text(words)
+    expect(found(page)).not_to_contain_text("lighthouse")
     page = visit("/?project=harbour-api&project=almanac", size=(1440, 1000))
-    page.wait_for_selector("aside table")
-    page.wait_for_function("() => document.querySelector('aside').innerText.includes('almanac')")
-    words = page.locator("aside").inner_text()
-    assert "harbour-api" in words
-    assert "lighthouse" not in words
+    for words in ("harbour-api", "almanac"):
+        expect(page.locator("aside table").last).to_contain_text(words)
+    expect(page.locator("aside")).not_to_contain_text("lighthouse")

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.browser import expect, until
 from tests.builder import conversation
 from tests.page.conftest import Open, Viewer
-from tests.page.test_transcript import named, opened
+from tests.page.test_timeline import CANVAS, drawn, home
+from tests.page.test_transcript import named, opened, ready
 
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080), (3840, 2160)]
 METHODS = ["review", "build", "design", "debug", "write", "research", "plan", "discuss", "deploy", "triage", "reorg"]
@@ -18,17 +20,17 @@ METHODS = ["review", "build", "design", "debug", "write", "research", "plan", "d
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
 def test_nothing_sticks_out_at_any_width(visit: Open, viewer: Viewer, size: tuple[int, int]) -> None:
-    page = visit("/", size=size)
-    page.wait_for_selector("a.row")
+    page = home(visit, size=size)
     too_wide = (
         "() => [...document.querySelectorAll('body *')].filter(one => one.scrollWidth > innerWidth + 1)"
         ".filter(one => getComputedStyle(one).overflowX === 'visible').map(one => one.outerHTML.slice(0, 90))"
     )
-    assert page.evaluate(too_wide) == []
-    assert page.locator("a.row").first.bounding_box()["y"] < size[1] * 0.85, "the list begins on the first screen"
-    page.goto(page.url.split("/?")[0].rstrip("/") + f"/s/{named(viewer, 'Flaky lamp test')}#r1")
-    page.wait_for_selector("article .prose")
-    assert page.evaluate(too_wide) == []
+    until(page, lambda: page.evaluate(too_wide), [])
+    # The list begins on the first screen.
+    until(page, lambda: (page.locator("a.row").first.bounding_box() or {"y": size[1]})["y"] < size[1] * 0.85)
+    page.goto(f"{viewer.origin}/s/{named(viewer, 'Flaky lamp test')}#r1")
+    ready(page)
+    until(page, lambda: page.evaluate(too_wide), [])
 
 
 def luminance(colour: str) -> float:
@@ -44,8 +46,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_can_be_read(visit: Open, theme: str) -> None:
-    page = visit("/", color_scheme=theme)
-    page.wait_for_selector("a.row")
+    page = home(visit, color_scheme=theme)
 
     def colour(name: str) -> str:
         return page.evaluate(
@@ -65,16 +66,17 @@ def test_colours_can_be_read(visit: Open, theme: str) -> None:
 
 
 def test_the_theme_can_be_chosen_and_is_kept(visit: Open) -> None:
-    page = visit("/", color_scheme="light")
-    page.wait_for_selector("a.row")
-    ground = "() => getComputedStyle(document.documentElement).backgroundColor"
-    light = page.evaluate(ground)
+    page = home(visit, color_scheme="light")
+
+    def is_dark() -> bool:
+        return luminance(page.evaluate("getComputedStyle(document.documentElement).backgroundColor")) < 0.05
+
+    until(page, is_dark, False)
     page.get_by_role("button", name="Dark theme").click()
-    dark = page.evaluate(ground)
-    assert luminance(dark) < 0.05 < luminance(light)
+    until(page, is_dark)
     page.reload()
-    page.wait_for_selector("a.row")
-    assert page.evaluate(ground) == dark
+    drawn(page)
+    until(page, is_dark)
 
 
 def test_everything_that_can_be_used_has_a_name(visit: Open, viewer: Viewer) -> None:
@@ -84,11 +86,10 @@ def test_everything_that_can_be_used_has_a_name(visit: Open, viewer: Viewer) -> 
         ".filter(one => !(one.ariaLabel || one.innerText?.trim() || one.title || one.labels?.length))"
         ".map(one => one.outerHTML.slice(0, 120))"
     )
-    page = visit()
-    page.wait_for_selector("a.row")
-    assert page.evaluate(nameless) == []
+    page = home(visit)
+    until(page, lambda: page.evaluate(nameless), [])
     page = opened(visit, viewer, "Design of the notification queue")
-    assert page.evaluate(nameless) == []
+    until(page, lambda: page.evaluate(nameless), [])
 
 
 def many(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -150,22 +151,16 @@ def test_fifteen_thousand_engagements_can_be_zoomed_and_moved(visit: Open) -> No
     page.route("**/api/engagements", lambda route: route.fulfill(json=work))
     page.route("**/api/sessions", lambda route: route.fulfill(json=held))
     page.reload()
-    page.wait_for_selector("a.row")
-    box = page.locator(".timeline canvas").bounding_box()
-    page.mouse.move(box["x"] + 700, box["y"] + 100)
-    wheel = (
-        "([dx, dy]) => { const canvas = document.querySelector('.timeline canvas');"
-        " const box = canvas.getBoundingClientRect();"
-        " window.turning = setInterval(() => canvas.dispatchEvent(new WheelEvent('wheel', { deltaX: dx, deltaY: dy,"
-        " clientX: box.left + 700, clientY: box.top + 60, cancelable: true })), 15) }"
-    )
-    seen: list[bytes] = []
-    for turn in ([0, -12], [25, 0], [0, 12]):
-        page.evaluate(wheel, turn)
-        page.wait_for_timeout(300)
-        page.evaluate("() => clearInterval(window.turning)")
-        seen.append(page.locator(".timeline canvas").screenshot())
-    assert len(set(seen)) == len(seen), "every turn of the wheel shows another time"
+    drawn(page)
+    page.get_by_role("tab", name=re.compile("^15,000 ")).wait_for()
+    for dx, dy in (0, -300), (600, 0), (0, 300):
+        before = page.locator(CANVAS).evaluate("one => one.toDataURL()")
+        page.locator(CANVAS).hover(position={"x": 700, "y": 60})
+        page.mouse.wheel(dx, dy)
+        # Every turn of the wheel shows another time.
+        page.wait_for_function(
+            "before => document.querySelector('.timeline canvas').toDataURL() !== before", arg=before
+        )
 
 
 def test_a_session_of_twenty_thousand_messages(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
@@ -173,13 +168,11 @@ def test_a_session_of_twenty_thousand_messages(visit: Open, viewer: Viewer, tmp_
     session.write(tmp_path)
     viewer("inscribe", str(tmp_path))
     page = visit(f"/s/{session.id}#r4321")
-    page.wait_for_selector("h2 >> text='Round 4321'")
-    page.get_by_text("reply 4320").first.wait_for()
-    assert page.locator("article").count() < 80
-    page.evaluate(
-        "() => { const box = document.querySelector('.rows > div');"
-        " window.turning = setInterval(() => box.scrollBy(0, -90), 15) }"
-    )
-    page.wait_for_timeout(1000)
-    page.evaluate("() => clearInterval(window.turning)")
-    assert page.locator("article").count() < 80
+    expect(page.locator("h2", has_text="Round 4321")).to_be_in_viewport()
+    expect(page.get_by_text("reply 4320").first).to_be_visible()
+    # Only what is near is on the page.
+    until(page, lambda: page.locator("article").count() < 80)
+    page.locator(".rows > .virtual").evaluate("box => box.scrollBy(0, -20000)")
+    expect(page.locator("h2", has_text="Round 4321")).to_have_count(0)
+    ready(page)
+    until(page, lambda: page.locator("article").count() < 80)

@@ -6,123 +6,134 @@ import re
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+from tests.browser import expect, until
 from tests.page.conftest import Open
 
 ROWS = "a.row"
 ALL = 15
 """Engagements of the sample sessions."""
+CANVAS = ".timeline canvas"
+_PAINTED = """() => {
+  const canvas = document.querySelector(".timeline canvas");
+  const fits = (pixels, length) => pixels === Math.round(length * devicePixelRatio);
+  return canvas !== null && fits(canvas.width, canvas.clientWidth) && fits(canvas.height, canvas.clientHeight);
+}"""
 
 
-def params(page: Any) -> dict[str, list[str]]:
-    return parse_qs(urlparse(page.url).query)
+def home(visit: Open, path: str = "/", **options: Any) -> Any:
+    """The first view, with its list and its timeline drawn."""
+    page = visit(path, **options)
+    drawn(page)
+    return page
 
 
-def shown(page: Any) -> int:
-    """How many entries the list has."""
-    return int(re.sub(r"\D", "", page.locator("[role=tab]").first.inner_text()))
+def drawn(page: Any) -> None:
+    expect(page.locator(ROWS).first).to_be_visible()
+    page.wait_for_function(_PAINTED)
 
 
-def until(page: Any, number: int) -> None:
-    page.wait_for_function(
-        "n => document.querySelector('[role=tab]')?.textContent.trim().split(' ')[0] == String(n)", arg=number
-    )
+def params_are(page: Any, **wanted: list[str]) -> None:
+    until(page, lambda: parse_qs(urlparse(page.url).query), wanted)
 
 
-def until_less(page: Any, than: int) -> None:
+def lists(page: Any, number: int) -> None:
+    """The list has so many entries."""
+    expect(page.get_by_role("tab").first).to_have_text(re.compile(rf"^\s*{number}\s"))
+
+
+def lists_fewer(page: Any, than: int) -> None:
     words = "n => Number(document.querySelector('[role=tab]').textContent.trim().split(' ')[0]) < n"
     page.wait_for_function(words, arg=than)
 
 
 def test_engagements_are_listed_by_day_with_what_came_of_them(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    assert shown(page) == ALL
-    first = page.locator(ROWS).first.inner_text()
-    assert "The fog horn starts forty seconds late" in first
-    assert "The cause is commit 5ca1ab1" in first
-    assert "Watch the battery for two weeks" in first, "what was left open is seen without a click"
-    assert page.locator("h2").first.inner_text().startswith("Tue, 2 Jun 2026")
+    page = home(visit)
+    lists(page, ALL)
+    first = page.locator(ROWS).first
+    expect(first).to_contain_text("The fog horn starts forty seconds late")
+    expect(first).to_contain_text("The cause is commit 5ca1ab1")
+    # What was left open is seen without a click.
+    expect(first).to_contain_text("Watch the battery for two weeks")
+    expect(page.locator("h2").first).to_contain_text("Tue, 2 Jun 2026")
 
 
 def test_the_legend_names_all_eleven_methods(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    legend = page.get_by_role("list", name="Methods").get_by_role("button")
-    assert legend.count() == 11
+    legend = home(visit).get_by_role("list", name="Methods").get_by_role("button")
+    expect(legend).to_have_count(11)
     colours = legend.locator("i").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
     assert len(set(colours)) == 11
 
 
 def test_a_filter_narrows_the_list_and_lives_in_the_address(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
+    page = home(visit)
     page.get_by_role("button", name="Method", exact=True).click()
     page.get_by_role("checkbox", name=re.compile("^debug")).check()
+    lists(page, 3)
     page.get_by_role("checkbox", name=re.compile("^deploy")).check()
-    until(page, 4)
-    assert params(page)["method"] == ["debug", "deploy"]
+    lists(page, 4)
+    params_are(page, method=["debug", "deploy"])
     page.reload()
-    page.wait_for_selector(ROWS)
-    assert shown(page) == 4
+    lists(page, 4)
     page.go_back()
-    until(page, 3)
+    lists(page, 3)
 
 
 def test_projects_agents_models_and_phases_filter_too(visit: Open) -> None:
-    page = visit("/?project=harbour-api&model=gpt-5-codex")
-    page.wait_for_selector(ROWS)
-    assert shown(page) == 1
+    page = home(visit, "/?project=harbour-api&model=gpt-5-codex")
+    lists(page, 1)
     page.goto(page.url.split("?")[0] + "?agent=Reed&phase=completed")
-    page.wait_for_selector(ROWS)
-    assert shown(page) == 2
+    lists(page, 2)
 
 
 def test_what_was_left_open_is_one_click_away(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
+    page = home(visit, size=(1280, 3000))
     page.get_by_role("button", name="Left open").click()
-    until_less(page, ALL)
-    assert params(page)["open"] == ["1"]
-    phases = page.locator(f"{ROWS} [data-phase]").all_inner_texts()
-    assert {"blocked", "in-progress", "handed-off"} <= set(phases)
-    assert page.locator(ROWS).count() == page.locator(f"{ROWS} .open").count()
+    lists_fewer(page, ALL)
+    params_are(page, open=["1"])
+    for phase in ("blocked", "in-progress", "handed-off"):
+        expect(page.locator(f"{ROWS} [data-phase]", has_text=phase).first).to_be_visible()
+    expect(page.locator(ROWS).filter(has_not=page.locator(".open"))).to_have_count(0)
+
+
+def test_keys_walk_through_what_was_left_open(visit: Open) -> None:
+    page = home(visit)
+    page.get_by_role("tab", name=re.compile("left open")).click()
+    expect(page.locator(ROWS).filter(has_not=page.locator(".open"))).to_have_count(0)
+    for at in (0, 1, 2):
+        page.keyboard.press("j")
+        expect(page.locator(ROWS).nth(at)).to_be_focused()
 
 
 def test_grouping_by_every_kind_is_kept_in_the_address(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    lanes = {}
-    for group in ("method", "agent", "day", "week", "month", "none", "project"):
+    page = home(visit)
+    lanes = {"method": 9, "agent": 4, "day": 12, "week": 12, "month": 6, "none": 1, "project": 4}
+    for group, number in lanes.items():
         page.get_by_label("Group by").select_option(group)
-        label = page.locator(".timeline canvas").get_attribute("aria-label")
-        lanes[group] = int(re.search(r"in (\d+) lane", label)[1])
-        assert params(page).get("group", ["project"]) == [group]
-    assert lanes == {"method": 9, "agent": 4, "day": 12, "week": 12, "month": 6, "none": 1, "project": 4}
-    page.locator("body").press("g")
-    assert params(page)["group"] == ["method"]
+        expect(page.locator(CANVAS)).to_have_attribute("aria-label", re.compile(rf"in {number} lane"))
+        params_are(page, **({} if group == "project" else {"group": [group]}))
+    page.get_by_label("Group by").blur()
+    page.keyboard.press("g")
+    params_are(page, group=["method"])
 
 
 def test_zooming_narrows_the_list_to_what_is_in_view(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    box = page.locator(".timeline canvas").bounding_box()
-    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 80)
+    page = home(visit)
+    page.locator(CANVAS).hover(position={"x": 1150, "y": 80})
     for _ in range(6):
         page.mouse.wheel(0, -300)
-    until_less(page, ALL)
+    lists_fewer(page, ALL)
     page.wait_for_url(re.compile("from=.*to="))
     page.get_by_role("button", name="Whole time").click()
-    until(page, ALL)
+    lists(page, ALL)
     page.wait_for_function("() => !location.search.includes('from=')")
 
 
 def test_from_years_to_an_hour(visit: Open) -> None:
-    page = visit("/?from=2026-04-14T08:30Z&to=2026-04-14T09:30Z")
-    page.wait_for_selector(ROWS)
-    assert shown(page) == 1
+    page = home(visit, "/?from=2026-04-14T08:30Z&to=2026-04-14T09:30Z")
+    lists(page, 1)
     for _ in range(30):
-        page.locator("body").press("-")
-    until(page, ALL)
+        page.keyboard.press("-")
+    lists(page, ALL)
     page.wait_for_function(
         "() => Date.parse(new URL(location).searchParams.get('to')) - Date.parse("
         "new URL(location).searchParams.get('from')) > 5 * 365 * 864e5"
@@ -130,102 +141,125 @@ def test_from_years_to_an_hour(visit: Open) -> None:
 
 
 def test_dragging_moves_in_time(visit: Open) -> None:
-    page = visit("/?from=2026-02-01T00:00Z&to=2026-03-01T00:00Z")
-    page.wait_for_selector(ROWS)
-    box = page.locator(".timeline canvas").bounding_box()
-    page.mouse.move(box["x"] + 800, box["y"] + box["height"] - 8)
+    page = home(visit, "/?from=2026-02-01T00:00Z&to=2026-03-01T00:00Z")
+    canvas = page.locator(CANVAS)
+    box = canvas.bounding_box()
+    canvas.hover(position={"x": 800, "y": box["height"] - 8})
     page.mouse.down()
-    page.mouse.move(box["x"] + 400, box["y"] + box["height"] - 8, steps=5)
+    canvas.hover(position={"x": 400, "y": box["height"] - 8})
     page.mouse.up()
     page.wait_for_function("() => Date.parse(new URL(location).searchParams.get('from')) > Date.parse('2026-02-08')")
 
 
 def test_the_density_is_a_brush(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    box = page.locator(".density canvas").bounding_box()
-    page.mouse.move(box["x"] + 40, box["y"] + 20)
+    page = home(visit)
+    canvas = page.locator(".density canvas")
+    canvas.hover(position={"x": 40, "y": 20})
     page.mouse.down()
-    page.mouse.move(box["x"] + 300, box["y"] + 20, steps=5)
+    canvas.hover(position={"x": 300, "y": 20}, force=True)  # what is drawn over it lets the pointer through
     page.mouse.up()
-    until_less(page, ALL)
-    assert page.get_by_role("slider").count() == 2
+    lists_fewer(page, ALL)
+    expect(page.get_by_role("slider")).to_have_count(2)
 
 
-def point(page: Any) -> tuple[float, float]:
+_FIRST_BAR = """() => {
+  const canvas = document.querySelector(".timeline canvas");
+  const box = canvas.getBoundingClientRect();
+  for (let y = 30; y < box.height; y += 9)
+    for (let x = 200; x < box.width - 10; x += 6) {
+      canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + x, clientY: box.y + y }));
+      if (canvas.style.cursor === "pointer") return { x, y };
+    }
+  return null;
+}"""
+
+
+def bar(page: Any) -> dict[str, float]:
     """Where on the timeline there is something: the pointer says so."""
-    canvas = page.locator(".timeline canvas")
-    box = canvas.bounding_box()
-    for y in range(30, int(box["height"]), 9):
-        for x in range(200, int(box["width"]) - 10, 6):
-            page.mouse.move(box["x"] + x, box["y"] + y)
-            if canvas.evaluate("one => one.style.cursor") == "pointer":
-                return box["x"] + x, box["y"] + y
-    raise AssertionError("nothing on the timeline")
+    return page.wait_for_function(_FIRST_BAR).json_value()
 
 
 def test_hovering_tells_topic_and_outcome_and_a_click_opens(visit: Open) -> None:
-    page = visit("/?from=2026-03-11T15:00Z&to=2026-03-11T18:00Z")
-    page.wait_for_selector(ROWS)
-    x, y = point(page)
-    card = page.locator(".card").inner_text()
-    assert "Deploy release 2.4" in card
-    assert "blocked" in card
-    assert "Version 2.4 is on staging" in card
-    page.mouse.click(x, y)
-    page.wait_for_selector("article")
-    assert page.url.endswith("#r1")
-    assert page.title() == "Release 2.4 to the harbour office · muniment"
+    page = home(visit, "/?from=2026-03-11T15:00Z&to=2026-03-11T18:00Z")
+    place = bar(page)
+    page.locator(CANVAS).hover(position=place)
+    for words in ("Deploy release 2.4", "blocked", "Version 2.4 is on staging"):
+        expect(page.locator(".card")).to_contain_text(words)
+    page.locator(CANVAS).click(position=place)
+    expect(page.locator("article").first).to_be_visible()
+    page.wait_for_url(re.compile("#r1$"))
+    expect(page).to_have_title("Release 2.4 to the harbour office · muniment")
 
 
 def test_sessions_instead_of_engagements_and_ghosts_on_request(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
+    page = home(visit)
     page.get_by_role("button", name="Sessions").click()
-    until(page, 13)
+    lists(page, 13)
     page.get_by_role("button", name=re.compile("Ghosts")).click()
-    until(page, 14)
-    assert params(page) == {"of": ["sessions"], "ghosts": ["1"]}
+    lists(page, 14)
+    params_are(page, of=["sessions"], ghosts=["1"])
 
 
 def test_the_keyboard_is_enough(visit: Open) -> None:
-    page = visit()
-    page.wait_for_selector(ROWS)
-    body = page.locator("body")
+    page = home(visit)
     for key in "jjk":
-        body.press(key)
-    page.wait_for_function("() => document.activeElement?.matches('a.row')")
-    assert "fog horn" in page.evaluate("document.activeElement.innerText")
+        page.keyboard.press(key)
+    expect(page.locator(ROWS, has_text="fog horn").first).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_selector("article")
+    expect(page.locator("article").first).to_be_visible()
     page.keyboard.press("Escape")
-    page.wait_for_selector(ROWS)
-    assert urlparse(page.url).path == "/"
+    expect(page.locator(ROWS).first).to_be_visible()
+    until(page, lambda: urlparse(page.url).path, "/")
     page.keyboard.press("?")
-    assert page.get_by_role("dialog").is_visible()
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
-    page.get_by_role("dialog").wait_for(state="detached")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.type") == "search"
+    expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_who_asks_twice_to_go_back_does_not_leave_the_page(visit: Open) -> None:
+    page = home(visit, "/?method=debug")
+    page.get_by_role("button", name="Sessions").click()
+    params_are(page, method=["debug"], of=["sessions"])
+    page.locator(ROWS).first.click()
+    expect(page.locator("article").first).to_be_visible()
+    escape = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));"
+    page.evaluate(escape * 2)
+    expect(page.locator(ROWS).first).to_be_visible()
+    params_are(page, method=["debug"], of=["sessions"])
 
 
 def test_coming_back_finds_the_place_again(visit: Open) -> None:
-    page = visit("/?method=debug", size=(1280, 600))
-    page.wait_for_selector(ROWS)
+    page = home(visit, "/?method=debug", size=(1280, 600))
     page.locator(ROWS).last.click()
-    page.wait_for_selector("article")
+    expect(page.locator("article").first).to_be_visible()
     page.get_by_role("button", name="Back").click()
-    page.wait_for_selector(ROWS)
-    assert params(page) == {"method": ["debug"]}
-    assert page.locator(".row.selected").count() == 1
+    expect(page.locator(ROWS).first).to_be_visible()
+    params_are(page, method=["debug"])
+    expect(page.locator(".row.selected")).to_have_count(1)
+
+
+def test_a_press_that_begins_on_a_row_ends_there_while_the_list_scrolls(visit: Open) -> None:
+    page = home(visit, size=(1280, 700))
+    row = page.locator(ROWS).nth(1)
+    row.hover()
+    page.mouse.down()
+    scroll = """box => new Promise(done => {
+      const takes = () => done(getComputedStyle(box.firstElementChild).pointerEvents);
+      box.addEventListener("scroll", () => setTimeout(takes), { once: true });
+      box.scrollTop += 4;
+    })"""
+    assert page.locator(".virtual").first.evaluate(scroll) == "auto"
+    page.mouse.up()
+    expect(page.locator("article").first).to_be_visible()
 
 
 def test_charts_count_what_is_shown(visit: Open) -> None:
-    page = visit("/?project=tide-tables", size=(1440, 1000))
-    page.wait_for_selector("figure table")
-    words = page.locator("aside").inner_text()
-    assert "Activity by" in words
-    assert "4 entries" in words
-    assert "claude-sonnet-4-5" in words
-    assert "gpt-5-codex" not in words, "the filters hold for the charts"
-    assert page.locator("figure svg rect[data-method=plan]").count() == 1
+    page = home(visit, "/?project=tide-tables", size=(1440, 1000))
+    charts = page.locator("aside")
+    for words in ("Activity by", "4 entries", "claude-sonnet-4-5"):
+        expect(charts).to_contain_text(words)
+    # The filters hold for the charts.
+    expect(charts).not_to_contain_text("gpt-5-codex")
+    expect(page.locator("figure svg rect[data-method=plan]")).to_have_count(1)

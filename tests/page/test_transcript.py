@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
-from urllib.parse import unquote
 
+from tests.browser import expect, until
 from tests.page.conftest import Open, Viewer
+from tests.page.test_timeline import params_are
 
 
 def named(viewer: Viewer, title: str) -> str:
@@ -18,65 +19,73 @@ def named(viewer: Viewer, title: str) -> str:
 
 def opened(visit: Open, viewer: Viewer, title: str, after: str = "#r1", **options: Any) -> Any:
     page = visit(f"/s/{named(viewer, title)}{after}", **options)
-    page.wait_for_selector("article .prose")
+    ready(page)
     return page
 
 
-def kinds(page: Any) -> set[str]:
-    return set(page.locator("article").evaluate_all("all => all.map(one => one.dataset.kind)"))
+def ready(page: Any) -> None:
+    """The session is there, and the words of all that is seen of it."""
+    expect(page.locator("article .prose").first).to_be_visible()
+    expect(page.locator("article .wait")).to_have_count(0)
+
+
+def kinds_are(page: Any, *wanted: str) -> None:
+    articles = page.locator("article")
+    until(page, lambda: set(articles.evaluate_all("all => all.map(one => one.dataset.kind)")), set(wanted))
 
 
 def test_head_and_rounds_say_what_this_is_about(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Review of the berth booking change")
-    words = page.locator("main.session").inner_text()
-    assert "Review of the berth booking change" in words
-    assert "branch berth-booking" in words
-    assert "Use a unique constraint rather than a lock" in words, "decisions stand above the first round of the work"
-    assert "The author has to decide about bookings that span midnight" in words
-    assert page.locator(".round[data-method=review]").count() >= 1
+    for words in (
+        "Review of the berth booking change",
+        "branch berth-booking",
+        "Use a unique constraint rather than a lock",  # decisions stand above the first round of the work
+        "The author has to decide about bookings that span midnight",
+    ):
+        expect(page.locator("main.session")).to_contain_text(words)
+    expect(page.locator(".round[data-method=review]").first).to_be_visible()
 
 
 def test_each_kind_of_block_can_be_hidden_by_itself(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
-    assert kinds(page) == {"user", "assistant", "thinking", "tool"}
+    kinds_are(page, "user", "assistant", "thinking", "tool")
     for key, kind in ("1", "user"), ("2", "assistant"), ("3", "thinking"):
-        page.locator("body").press(key)
-        page.wait_for_function("kind => !document.querySelector(`article[data-kind=${kind}]`)", arg=kind)
-        page.locator("body").press(key)
-        page.wait_for_selector(f"article[data-kind={kind}]")
+        page.keyboard.press(key)
+        expect(page.locator(f"article[data-kind={kind}]")).to_have_count(0)
+        page.keyboard.press(key)
+        expect(page.locator(f"article[data-kind={kind}]").first).to_be_visible()
 
 
 def test_calls_and_results_are_told_apart(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
+    commands, outputs = page.locator("pre.command"), page.locator("article .output")
     page.get_by_role("button", name="Results").click()
-    page.wait_for_function("() => !document.querySelector('.output')")
-    assert page.locator("pre.command").count() >= 3
+    expect(outputs).to_have_count(0)
+    expect(commands.nth(2)).to_be_visible()
     page.get_by_role("button", name="Results").click()
+    expect(outputs.nth(2)).to_be_visible()
     page.get_by_role("button", name="Tool calls").click()
-    page.wait_for_function("() => !document.querySelector('pre.command')")
-    assert page.locator(".output").count() >= 3
+    expect(commands).to_have_count(0)
+    expect(outputs.nth(2)).to_be_visible()
     page.get_by_role("button", name="Results").click()
-    page.wait_for_function("() => !document.querySelector('article[data-kind=tool]')")
-    assert "hide=calls results" in unquote(page.url).replace("+", " ")
+    expect(page.locator("article[data-kind=tool]")).to_have_count(0)
+    params_are(page, hide=["calls results"])
     page.reload()
-    page.wait_for_selector("article .prose")
-    assert kinds(page) == {"user", "assistant", "thinking"}
+    ready(page)
+    kinds_are(page, "user", "assistant", "thinking")
 
 
 def test_tools_are_shown_as_a_person_wants_them(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
     lines = page.locator(".diff .line")
-    assert lines.filter(has_text="time.sleep(0.1)").first.get_attribute("data-op") == "-"
-    assert lines.filter(has_text="lamp.turned.wait(5)").first.get_attribute("data-op") == "+"
-    assert page.locator("pre.command").first.inner_text() == "$ pytest -q tests/test_lamp.py --count 20"
-    assert page.locator("article", has_text="2 failed, 18 passed").locator(".error").count() >= 1
+    expect(lines.filter(has_text="time.sleep(0.1)").first).to_have_attribute("data-op", "-")
+    expect(lines.filter(has_text="lamp.turned.wait(5)").first).to_have_attribute("data-op", "+")
+    expect(page.locator("pre.command").first).to_have_text("$ pytest -q tests/test_lamp.py --count 20")
+    expect(page.locator("article", has_text="2 failed, 18 passed").locator(".error").first).to_be_visible()
     page = opened(visit, viewer, "Release 2.4 to the harbour office", size=(1280, 3000))
-    todos = page.locator("article li").all_inner_texts()
-    assert [re.sub(r"\s*\((\w+)\)", r" \1", text.strip()) for text in todos[:3]] == [
-        "Build the image completed",
-        "Staging in_progress",
-        "Production pending",
-    ]
+    todos = ("Build the image", "completed"), ("Staging", "in_progress"), ("Production", "pending")
+    for at, (words, state) in enumerate(todos):
+        expect(page.locator("article li").nth(at)).to_have_text(re.compile(rf"^\s*{words}\s*\({state}\)\s*$"))
 
 
 def test_pictures_are_seen(visit: Open, viewer: Viewer) -> None:
@@ -86,44 +95,51 @@ def test_pictures_are_seen(visit: Open, viewer: Viewer) -> None:
 
 def test_a_subagent_opens_in_place(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Design of the notification queue", size=(1280, 2400))
-    assert page.locator("article[data-depth='1']").count() == 0
+    expect(page.locator("article[data-depth='1']")).to_have_count(0)
     page.get_by_role("button", name=re.compile("Open the subagent")).click()
-    page.wait_for_selector("article[data-depth='1'] .output")
-    words = page.locator("article[data-depth='1']").all_inner_texts()
-    assert any("SKIP LOCKED queue throughput" in text for text in words)
+    expect(page.locator("article[data-depth='1']", has_text="SKIP LOCKED queue throughput").first).to_be_visible()
+    expect(page.locator("article[data-depth='1'] .output").first).to_be_visible()
     page.get_by_role("button", name=re.compile("Close the subagent")).click()
-    page.wait_for_function("() => !document.querySelector('article[data-depth=\"1\"]')")
+    expect(page.locator("article[data-depth='1']")).to_have_count(0)
 
 
 def test_a_compaction_is_visible(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Why Southampton has two high waters", "#r3", size=(1280, 1600))
-    assert "M4 and M6 were added for shallow ports" in page.locator("article[data-kind=compaction]").inner_text()
+    expect(page.locator("article[data-kind=compaction]")).to_contain_text("M4 and M6 were added for shallow ports")
 
 
 def test_a_deep_link_leads_to_the_round(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", "#r3", size=(1280, 700))
-    page.wait_for_selector("h2 >> text='Round 3'")
-    top = page.locator("h2", has_text="Round 3").bounding_box()["y"]
-    assert 90 < top < 400
-    assert page.locator("nav [aria-current=true]").inner_text().split() == ["3", "Yes,", "both."]
+    head = page.locator("h2", has_text="Round 3")
+    until(page, lambda: 90 < (head.bounding_box() or {"y": 0})["y"] < 400)
+    expect(page.locator("nav [aria-current=true]")).to_have_text(re.compile(r"^\s*3\s*Yes, both\.\s*$"))
 
 
 def test_the_outline_jumps_and_the_address_follows(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", size=(1280, 500))
     page.get_by_role("navigation").get_by_text("Are there more tests that sleep?").click()
-    page.wait_for_function("() => location.hash === '#r2'")
-    page.locator("body").press("n")
-    page.wait_for_function("() => location.hash === '#r3'")
+    page.wait_for_url(re.compile("#r2$"))
+    page.keyboard.press("n")
+    page.wait_for_url(re.compile("#r3$"))
+
+
+def test_keys_reach_every_round_also_where_the_list_can_scroll_no_further(visit: Open, viewer: Viewer) -> None:
+    page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
+    for key, number in ("n", 2), ("n", 3), ("p", 2), ("n", 3):
+        page.keyboard.press(key)
+        page.wait_for_url(re.compile(f"#r{number}$"))
+        page.evaluate("document.querySelector('.rows > .virtual').dispatchEvent(new Event('scroll'))")
+        expect(page.locator("nav [aria-current=true] .number")).to_have_text(str(number))
 
 
 def test_the_document_and_the_raw_round_are_one_click_away(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test")
-    document = page.request.get(
-        page.url.split("/s/")[0] + page.get_by_role("link", name="Document").get_attribute("href")
-    )
-    assert document.text().startswith("---\nsession_id:")
-    raw = page.request.get(page.url.split("/s/")[0] + page.get_by_role("link", name="raw").first.get_attribute("href"))
-    assert json.loads(raw.text())["round"] == 1
+
+    def behind(name: str) -> str:
+        return page.request.get(viewer.origin + page.get_by_role("link", name=name).first.get_attribute("href")).text()
+
+    assert behind("Document").startswith("---\nsession_id:")
+    assert json.loads(behind("raw"))["round"] == 1
 
 
 def test_blocks_and_sessions_are_copied_as_markdown(visit: Open, viewer: Viewer) -> None:
@@ -132,14 +148,14 @@ def test_blocks_and_sessions_are_copied_as_markdown(visit: Open, viewer: Viewer)
     )
     table = page.locator("article", has_text="The difference is four centimetres")
     table.get_by_role("button", name="Copy as markdown").click()
-    page.get_by_text("Copied as markdown.").wait_for()
+    expect(page.get_by_text("Copied as markdown.")).to_be_visible()
     assert "| 06:12 | 6.91 m | 6.95 m |" in page.evaluate("navigator.clipboard.readText()")
     page.get_by_role("button", name="Copy", exact=True).first.click()
-    page.get_by_text("The whole session is on the clipboard").wait_for()
+    expect(page.get_by_text("The whole session is on the clipboard")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()").startswith("---\nsession_id:")
 
 
 def test_a_session_that_is_not_there_is_said_so(visit: Open) -> None:
     page = visit("/s/00000000-0000-4000-8000-000000000000", refusal="404")
     page.get_by_role("button", name="Back to the timeline").click()
-    page.wait_for_selector("a.row")
+    expect(page.locator("a.row").first).to_be_visible()

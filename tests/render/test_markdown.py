@@ -62,11 +62,25 @@ def test_tables_keep_their_alignment_without_styles() -> None:
     assert "style" not in html
 
 
-@pytest.mark.parametrize("text", ["> " * 300 + "deep", "\n".join("  " * n + "- x" for n in range(120)), "a" * 150_000])
+TOO_MUCH = (
+    "> " * 300 + "deep",
+    "\n".join("  " * n + "- x" for n in range(120)),
+    "a" * 150_000,
+    "> 1. " * 10 + "\n" + "- - - a\n" * 4_999,
+    "*a_ " * 10_001,
+)
+
+
+@pytest.mark.parametrize("text", TOO_MUCH)
 def test_what_is_too_deep_or_too_large_is_shown_as_it_was_written(text: str) -> None:
     html = markdown.render(text)
     assert html.startswith('<pre class="plain">')
     assert "".join(assert_safe_message(html).text) == text
+
+
+def test_a_long_list_is_a_list() -> None:
+    assert markdown.render("- [a] **b**\n\n" * 2_000).startswith("<ul>")
+    assert markdown.render("1. a - > b\n" * 1_800).startswith("<ol>")
 
 
 def test_every_word_of_a_deep_list_is_there() -> None:
@@ -92,12 +106,16 @@ BOMBS = {
     "wide tables": ("|a" * 900 + "\n" + "|-" * 900 + "\n" + "|\n" * 1_000 + "\n") * 18,
     "narrow tables": ("|a" * 8 + "\n" + "|-" * 8 + "\n" + "|\n" * 100 + "\n") * 45,
     "quotes and lists": ("> - " * 10 + "a\n\n") * 2_300,
+    "lists in lists": "- - - - - - - - - a\n" * 4_900,
+    "quotes and lists, just fewer": ("> - " * 10 + "a\n\n") * 740,
+    "numbers in numbers": "1. 2. 3. 4. 5. 6. 7. a\n" * 2_100,
+    "stars and underscores": ("*_" * 4_500 + "a" + "_*" * 4_500 + "\n\n") * 5,
 }
 
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_no_text_takes_long(name: str) -> None:
-    """CPU time of this thread, with room for a slow machine; the slowest takes a fraction of it."""
+    """CPU time of this thread, with room for a machine that is four times slower."""
     before = time.thread_time()
     markdown.render(BOMBS[name])
     assert time.thread_time() - before < 2.5

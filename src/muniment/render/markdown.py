@@ -26,10 +26,17 @@ MAX_PARAGRAPH = 20_000
 """Between two blank lines: some of the parser's rules take the square of that."""
 MAX_BRACKETS = 3_000
 """Each may begin a link, and the parser looks for its end."""
+MAX_MARKS = 20_000
+"""Each may begin or end an emphasis, and the parser pairs them."""
 MAX_LINES = 5_000
 MAX_CELLS = 40_000
 """Lines times the columns of the widest: a short row of a table is filled up with empty cells."""
 
+MAX_OPENINGS = 15_000
+"""Of quotes and list items, each of which the parser opens and closes by itself."""
+
+_OPENINGS = re.compile(r"^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t\n])))+", re.MULTILINE)
+_OPENING = re.compile(r">|[-+*.)]")
 _ADDRESS = re.compile(r"(?:https?://|mailto:)[^\s<>\"]+", re.IGNORECASE)
 _NO_LANGUAGE = re.compile(r"[^A-Za-z0-9_+#.-]")
 _CLASS = re.compile(r"fence|info|image|path|plain|left|right|center|language-[A-Za-z0-9_+#.-]{1,40}")
@@ -59,10 +66,12 @@ def render(text: str) -> str:
 
 
 def _takes_long(text: str) -> bool:
-    if len(text) > MAX_CHARS or text.count("[") > MAX_BRACKETS:
+    if len(text) > MAX_CHARS or text.count("[") > MAX_BRACKETS or sum(map(text.count, "*_~")) > MAX_MARKS:
         return True
     lines = text.split("\n")
     if len(lines) > MAX_LINES or len(lines) * max(line.count("|") for line in lines) > MAX_CELLS:
+        return True
+    if sum(len(_OPENING.findall(found)) for found in _OPENINGS.findall(text)) > MAX_OPENINGS:
         return True
     return len(text) > MAX_PARAGRAPH and any(len(part) > MAX_PARAGRAPH for part in _BLANK.split(text))
 

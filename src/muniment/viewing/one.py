@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from muniment import budget as budgets
 from muniment import sources
 from muniment.errors import NotFound
 from muniment.model import Facts, codec
@@ -17,7 +18,16 @@ from muniment.store import head, page
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
 from muniment.viewing.everything import named_by_hand
-from muniment.viewing.shapes import Engagement, EngagementAnswer, Linked, RoundShown, Session, SessionAnswer, Side
+from muniment.viewing.shapes import (
+    BudgetAnswer,
+    Engagement,
+    EngagementAnswer,
+    Linked,
+    RoundShown,
+    Session,
+    SessionAnswer,
+    Side,
+)
 from muniment.viewing.transcript import Transcripts, first_items
 
 StartedBy = Callable[[], dict[str, tuple[int, str]]]
@@ -48,6 +58,13 @@ def shelf_of(layout: Layout, session_id: str, side: str | None = None) -> Shelf:
         if not index.rows(sql, session_id, side):
             raise NotFound("the session has no such subagent")
         return shelf.sidechain(side)
+
+
+def budget(layout: Layout, state: str, session_id: str, env: Mapping[str, str]) -> BudgetAnswer:
+    """How full the window of a session was, and what it cost."""
+    with Index(layout) as index:
+        listed = index.find(session_id)
+    return BudgetAnswer(state, budgets.read(layout, listed, env), budgets.FULL)
 
 
 def _session(index: Index, listed: Listed, shelf: Shelf, found: list[Engagement]) -> Session:
@@ -139,12 +156,12 @@ def _sides(index: Index, listed: Listed, rounds: list[RoundShown], light: Light,
 
 def _side(id_: str, facts: Facts, by: tuple[int, str] | None, starts: list[str], light: Light) -> Side:
     item, task = by or (None, "")
-    round_ = light.round[item] if item is not None else _round_at(starts, facts.started)
+    round_ = light.round[item] if item is not None else round_at(starts, facts.started)
     about: tuple[Any, ...] = (facts.messages, facts.tool_calls, facts.tokens, facts.started, facts.ended, facts.model)
     return Side(id_, task or facts.display_title, round_, item, *about)
 
 
-def _round_at(starts: list[str], time: str | None) -> int:
+def round_at(starts: list[str], time: str | None) -> int:
     """The round during which something happened, by the times at which the rounds began."""
     return max(1, bisect_right(starts, time)) if time else 1
 

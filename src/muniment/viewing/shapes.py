@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from muniment.budget import Budget
+from muniment.lineage import Edge
 from muniment.render.shown import Item, Light
 from muniment.search import FoundEngagement, Hit, Touched
 
@@ -265,6 +267,52 @@ class ItemAnswer(Struct, frozen=True):
     item: Item
     markdown: str
     """The text of the block itself, for copying."""
+
+
+class Relative(Struct, frozen=True):
+    """One session of a family, or a subagent of one."""
+
+    id: str
+    """That of the session; for a subagent that of its session, a slash, and its own."""
+    session_id: str
+    side: str | None
+    """Set on a subagent."""
+    under: str | None
+    """The earlier end of the surest edge into it: where it stands in a tree. None if there is no edge into it."""
+    title: str
+    agent: str
+    """Its name, else its bucket; of a subagent that of its session. Empty if it is not in the archive."""
+    source: str
+    started: str | None
+    ended: str | None
+    project: str | None
+    """The root of the project it worked in."""
+    branch: str | None
+    rounds: int
+    opens: int
+    """The round of the session to open: for a subagent the one during which it began."""
+    versions: int
+    missing: bool
+    """Another session names it, and it is not in the archive."""
+
+
+class LineageAnswer(Struct, frozen=True):
+    """The family of a session: a graph without cycles."""
+
+    state: str
+    session_id: str
+    nodes: list[Relative]
+    """The earlier first: every edge points from a node to one behind it."""
+    edges: tuple[Edge, ...]
+
+
+class BudgetAnswer(Struct, frozen=True):
+    """How full the window of a session was, and what it cost, as `muniment budget --json` gives it."""
+
+    state: str
+    budget: Budget
+    mark: float
+    """From this share of the window on, a round is flagged as full."""
 
 
 class Found(Struct, frozen=True):

@@ -1,5 +1,7 @@
 // The only module that talks to the server. Every address is on this origin.
 
+import type { BudgetAnswer } from "../budget/types";
+import type { LineageAnswer } from "../lineage/types";
 import type {
   EngagementColumns,
   Findings,
@@ -58,6 +60,8 @@ export const api = {
   item: (id: string, n: number, side?: string) =>
     ask<{ item: Item; markdown: string }>(`${at(id)}/item/${n}${query({ side })}`),
   light: (id: string, side: string) => ask<{ items: Light }>(`${at(id)}/light${query({ side })}`),
+  lineage: (id: string) => ask<LineageAnswer>(`${at(id)}/lineage`),
+  budget: (id: string) => ask<BudgetAnswer>(`${at(id)}/budget`),
   search: (fields: Query, signal: AbortSignal) => ask<Findings>(`/api/search${query(fields)}`, { signal }),
   stats: (fields: Query, signal?: AbortSignal) => ask<Stats>(`/api/stats${query(fields)}`, { signal }),
   text: async (path: string) => {

@@ -5,7 +5,7 @@ import { api, ApiError, listen } from "./api";
 import { fits, isOpen, join, type Entry, type Everything } from "./entries";
 import { HOUR } from "./time";
 import type { Overview } from "./types";
-import { format, parse, parseWindow, roundOf, type BlockKind, type Facet, type View, type Window } from "./view";
+import { format, parse, parseWindow, roundOf, type BlockKind, type Facet, type Part, type View, type Window } from "./view";
 
 const NOTHING: Everything = { engagements: [], sessions: [] };
 const RELOAD_AT_MOST_EVERY = 1500;
@@ -35,15 +35,22 @@ class App {
   shown = $derived({ from: this.window.from ?? this.bounds.from, to: this.window.to ?? this.bounds.to });
   listed = $derived(within(this.filtered, this.settled).reverse());
   left = $derived(this.listed.filter(isOpen));
-  current = $derived(this.listed.find((entry) => entry.key === this.selected) ?? null);
+  /** What the list has, and the keys walk through. */
+  walked = $derived(this.view.side === "open" ? this.left : this.listed);
+  current = $derived(this.walked.find((entry) => entry.key === this.selected) ?? null);
 
   #settling = 0;
   #writing = 0;
   #reloading = 0;
+  #loads = 0;
+  #news = "";
+  #leaving = false;
 
   async load(): Promise<void> {
+    const turn = ++this.#loads;
     try {
       const [overview, work, held] = await Promise.all([api.overview(), api.engagements(), api.sessions()]);
+      if (turn !== this.#loads) return;
       this.overview = overview;
       this.everything = join(work, held);
       this.failure = null;
@@ -56,10 +63,13 @@ class App {
     // A session that was asked for comes first; the timeline behind it can wait.
     if (this.view.session) window.setTimeout(() => void this.load(), 700);
     else void this.load();
-    const back = () => this.#follow(new URL(location.href));
+    const back = () => {
+      this.#leaving = false;
+      this.#follow(new URL(location.href));
+    };
     addEventListener("popstate", back);
     const hush = listen(
-      (state) => state !== this.overview?.state && this.#reloadSoon(),
+      (state) => this.#reloadSoon(state),
       (session) => (this.grown = { session }),
     );
     return () => {
@@ -90,9 +100,17 @@ class App {
   }
 
   open(session: string, round = 1): void {
-    this.view = { ...this.view, session };
+    this.view = { ...this.view, session, part: "transcript" };
     this.round = { number: Math.max(1, round) };
     history.pushState({ within: true }, "", format(this.view, this.window) + `#r${Math.max(1, round)}`);
+  }
+
+  /** Another look at the same session; the round that was read stays in the address. */
+  show(part: Part): void {
+    if (part === this.view.part) return;
+    this.view = { ...this.view, part };
+    this.round = asked();
+    history.pushState({ within: true }, "", format(this.view, this.window) + location.hash);
   }
 
   openEntry(entry: Entry): void {
@@ -101,8 +119,11 @@ class App {
   }
 
   close(): void {
-    if ((history.state as { within?: boolean } | null)?.within) history.back();
-    else this.go({ session: null });
+    const within = (history.state as { within?: boolean } | null)?.within;
+    if (!within) this.go({ session: null });
+    // The browser takes its time to go back; who asks twice must not leave the page.
+    else if (!this.#leaving) history.back();
+    this.#leaving = Boolean(within);
   }
 
   /** Where a reader is in a transcript, without a step in the history. */
@@ -130,8 +151,8 @@ class App {
   }
 
   move(by: number): Entry | undefined {
-    const at = this.listed.findIndex((entry) => entry.key === this.selected);
-    const next = this.listed[Math.min(Math.max(at + by, 0), this.listed.length - 1)];
+    const at = this.walked.findIndex((entry) => entry.key === this.selected);
+    const next = this.walked[Math.min(Math.max(at + by, 0), this.walked.length - 1)];
     if (next) this.selected = next.key;
     return next;
   }
@@ -142,18 +163,20 @@ class App {
     window.setTimeout(() => this.notice === notice && (this.notice = null), undo ? 8000 : 3500);
   }
 
-  #reloadSoon(): void {
-    if (this.#reloading) return;
+  #reloadSoon(state: string): void {
+    this.#news = state;
+    if (this.#reloading || state === this.overview?.state) return;
     this.#reloading = window.setTimeout(() => {
       this.#reloading = 0;
-      void this.load();
+      // The first news comes while the page is still loading what it tells of.
+      if (this.#news !== this.overview?.state) void this.load();
     }, RELOAD_AT_MOST_EVERY);
   }
 
   #follow(url: URL): void {
     const next = parse(url);
     this.round = asked();
-    if (next.session) this.view = { ...this.view, session: next.session, hidden: next.hidden };
+    if (next.session) this.view = { ...this.view, session: next.session, part: next.part, hidden: next.hidden };
     else {
       this.view = { ...next, hidden: this.view.hidden };
       this.settled = this.window = parseWindow(url);

@@ -6,10 +6,14 @@ export const GROUPS = ["project", "method", "agent", "day", "week", "month", "no
 export type Group = (typeof GROUPS)[number];
 export const BLOCKS = ["user", "assistant", "thinking", "calls", "results"] as const;
 export type BlockKind = (typeof BLOCKS)[number];
+export const PARTS = ["transcript", "lineage", "budget"] as const;
+/** What is seen of a session. */
+export type Part = (typeof PARTS)[number];
 export type Filters = Record<Facet, string[]>;
 
 export interface View {
   session: string | null;
+  part: Part;
   of: "engagements" | "sessions";
   group: Group;
   filters: Filters;
@@ -27,11 +31,12 @@ export interface Window {
 
 export function parse(url: URL): View {
   const params = url.searchParams;
-  const session = /^\/s\/([^/]+)$/.exec(url.pathname)?.[1];
+  const [, session, part] = /^\/s\/([^/]+)(?:\/([a-z]+))?$/.exec(url.pathname) ?? [];
   const filters = Object.fromEntries(FACETS.map((facet) => [facet, params.getAll(facet)])) as Filters;
   const side = params.get("show");
   return {
     session: session ? decodeURIComponent(session) : null,
+    part: PARTS.find((one) => one === part) ?? "transcript",
     of: params.get("of") === "sessions" ? "sessions" : "engagements",
     group: GROUPS.find((group) => group === params.get("group")) ?? "project",
     filters,
@@ -55,7 +60,8 @@ export function format(view: View, window: Window): string {
   const params = new URLSearchParams();
   if (view.session) {
     if (view.hidden.length) params.set("hide", view.hidden.join(" "));
-    return `/s/${encodeURIComponent(view.session)}${ended(params)}`;
+    const part = view.part === "transcript" ? "" : `/${view.part}`;
+    return `/s/${encodeURIComponent(view.session)}${part}${ended(params)}`;
   }
   if (view.q) params.set("q", view.q);
   if (view.of !== "engagements") params.set("of", view.of);

@@ -25,6 +25,9 @@ export class Transcript {
   sides = $derived(new Map(this.data?.sides.map((one) => [one.id, one])));
   rows = $derived(this.#rows(app.view.hidden));
   #asked = new Set<string>();
+  #edits = 0;
+  #unsent = 0;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(readonly id: string) {}
 
@@ -45,9 +48,12 @@ export class Transcript {
   /** After the session grew: what was last seen may have got its result, so it is asked for again, and replaced in place. */
   async refresh(): Promise<void> {
     const before = this.data;
-    if (!before) return;
+    if (!before || this.#unsent) return;
     try {
+      const edits = this.#edits;
       const data = await api.session(this.id);
+      // Said before the edit was made: the page knows better.
+      if (edits !== this.#edits) return this.#unsent ? undefined : await this.refresh();
       const last = before.items.round.at(-1) ?? 1;
       const from = Math.max(0, before.items.round.indexOf(last));
       for (let at = Math.floor(from / CHUNK) * CHUNK; at < before.items.kind.length; at += CHUNK) this.#asked.delete(`:${at}`);
@@ -100,6 +106,15 @@ export class Transcript {
       }
     }
     this.opened.set(anchor, side);
+  }
+
+  /** Send an edit, after those before it; then see what became of them all. */
+  async send(edit: () => Promise<unknown>): Promise<void> {
+    this.#edits++;
+    this.#unsent++;
+    const turn = this.#turn.then(edit).finally(() => --this.#unsent || void this.refresh());
+    this.#turn = turn.catch(() => undefined);
+    await turn;
   }
 
   change(change: Partial<Session["session"]>): void {

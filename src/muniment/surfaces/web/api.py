@@ -141,6 +141,14 @@ def _item(view: View, state: str, request: Request) -> Any:
     return ItemAnswer(state, *view.transcripts.item(shelf, _number(request, "n")))
 
 
+def _lineage(view: View, state: str, request: Request) -> Any:
+    return view.families.of(view.layout, state, session_id(request))
+
+
+def _budget(view: View, state: str, request: Request) -> Any:
+    return one.budget(view.layout, state, session_id(request), view.env)
+
+
 def _search(view: View, state: str, request: Request) -> Any:
     query = asked(request)
     found = Findings()
@@ -162,6 +170,8 @@ READING: dict[str, Make] = {
     "/api/session/{id}/light": _light,
     "/api/session/{id}/items": _items,
     "/api/session/{id}/item/{n}": _item,
+    "/api/session/{id}/lineage": _lineage,
+    "/api/session/{id}/budget": _budget,
     "/api/search": _search,
     "/api/stats": _stats,
 }

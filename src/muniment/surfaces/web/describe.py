@@ -52,7 +52,8 @@ def _interface(shape: type[Struct]) -> str:
     lines = [f"/** {' '.join((shape.__doc__ or '').split())} */", f"interface {shape.__name__} {{"]
     for field in structs.fields(shape):
         note = f"  // {notes[field.name]}" if field.name in notes else ""
-        lines.append(f"  {field.encode_name}: {_type(hints[field.name])}{note}")
+        left_out = shape.__struct_config__.omit_defaults and not field.required
+        lines.append(f"  {field.encode_name}{'?' if left_out else ''}: {_type(hints[field.name])}{note}")
     return "\n".join([*lines, "}", ""])
 
 

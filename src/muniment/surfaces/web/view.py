@@ -17,6 +17,7 @@ from muniment.store.layout import Layout
 from muniment.store.pulse import Pulse
 from muniment.surfaces.web import answers
 from muniment.surfaces.web.answers import Packed
+from muniment.viewing.families import Families
 from muniment.viewing.kept import Kept
 from muniment.viewing.transcript import Transcripts
 
@@ -37,6 +38,7 @@ class View:
         self.pulse = Pulse(self.layout)
         self.answers = Kept(ANSWER_BYTES)
         self.transcripts = Transcripts()
+        self.families = Families()
         self.workers = anyio.CapacityLimiter(WORKERS)
 
     def state(self) -> str:
