@@ -6,21 +6,31 @@ exit code is 1 only when something could not be run at all.
 
 import argparse
 import os
+import shutil
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from . import machine
 from .compare import Arena, Comparison, told
 from .contenders import Agentsview, ClaudeCodeLog, Contender, NotInstalled, muniment_at, rival
+from .mcp import mcp_section, mcp_times
+from .part import Part
 from .process import Ceiling
-from .promises import judge, judge_recording, judge_understanding
+from .promises import judge, judge_mcp, judge_recording, judge_sources, judge_understanding, judge_viewing
 from .recording import record_all
-from .report import Report
-from .trees import Corpus, NoCorpus
-from .understanding import Understanding, understand
+from .recording_report import recording_section
+from .report import Report, inscribing_sections
+from .sources import inscribe_every_source, sources_section
+from .trees import Corpus, NoCorpus, Tree, fresh
+from .understanding import understand, understanding_section
+from .viewing import SESSIONS as VIEWED
+from .viewing import grown, view_all, viewing_section
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".bench"
@@ -36,49 +46,103 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = parse_options()
     facts = machine.facts() | {"load before the run": f"{machine.load():.1f}"}
-    # Before the inscribing, which leaves the file system with much to do.
-    recording = record_all(python_beside(options.muniment), WORK, CEILING) if wanted(options, "recording") else None
+    wanted = [name for name in PARTS if options.only in (None, name)]
     try:
-        contenders, missing, comparisons = inscribe_all(options) if wanted(options, "inscribing") else ([], [], [])
-        understanding = understand_all(options) if wanted(options, "understanding") else None
+        # Recording goes before the inscribing, which leaves the file system with much to do.
+        made = {name: measured(name, options) for name in sorted(wanted, key=lambda name: name != "recording")}
     except NoCorpus as absent:
-        told(f"bench: nothing inscribed, {absent}")
+        told(f"bench: nothing to inscribe, {absent}")
         return 1
-    date = f"{datetime.now(UTC):%Y-%m-%d}"
-    judged = [
-        *judge(comparisons),
-        *(judge_understanding(understanding) if understanding else []),
-        *(judge_recording(recording) if recording else []),
-    ]
-    broken = [*missing, *(recording.failures if recording else [])]
-    unrun = [*broken, *(recording.missing if recording else [])]
-    publish(Report(date, facts, contenders, unrun, comparisons, understanding, recording, judged), options)
-    return 1 if broken else 0
+    report = Report(f"{datetime.now(UTC):%Y-%m-%d}", facts, [made[name] for name in wanted])
+    publish(report, options)
+    return 1 if any(part.broken for part in report.parts) else 0
 
 
-def wanted(options: argparse.Namespace, part: str) -> bool:
-    return options.only in (None, part)
+def measured(name: str, options: argparse.Namespace) -> Part:
+    """One part; what breaks it must not cost the others their figures."""
+    try:
+        return PARTS[name](options)
+    except NoCorpus:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        return Part([], [], broken=[f"{name}: {error}"])
 
 
-def understand_all(options: argparse.Namespace) -> Understanding:
-    sizes = QUICK_SIZES if options.quick else SIZES
-    tree = Corpus(options.corpus, WORK).many(sizes["many"])
-    return understand(options.muniment, tree, WORK / f"understanding-{os.getpid()}", options.quick)
+def sizes(options: argparse.Namespace) -> dict[str, str]:
+    return QUICK_SIZES if options.quick else SIZES
 
 
-def python_beside(muniment: Path) -> Path:
-    return muniment.parent / "python"
+def many(options: argparse.Namespace) -> Tree:
+    return Corpus(options.corpus, WORK).many(sizes(options)["many"])
 
 
-def inscribe_all(options: argparse.Namespace) -> tuple[list[Contender], list[str], list[Comparison]]:
-    """Who took part, what could not be run, and what the trees cost each."""
+@contextmanager
+def own_folder(name: str) -> Iterator[Path]:
+    """A folder that is removed at the end."""
+    folder = fresh(WORK / f"{name}-{os.getpid()}")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# -- the parts, in the order of the report
+
+
+def inscribing(options: argparse.Namespace) -> Part:
+    """What the trees cost us and our rivals."""
     contenders, missing = available(options.muniment)
     arena = Arena(WORK / f"homes-{os.getpid()}", contenders, CEILING)
     try:
         comparisons = compare_all(arena, options)
     finally:
         arena.clear()
-    return contenders, missing + failures(comparisons), comparisons
+    versions = {contender.name: contender.version for contender in contenders}
+    broken = missing + failures(comparisons)
+    return Part(inscribing_sections(contenders, comparisons), judge(comparisons), versions, broken=broken)
+
+
+def sources(options: argparse.Namespace) -> Part:
+    """Every source by itself."""
+    speeds = inscribe_every_source(options.muniment, Corpus(options.corpus, WORK), CEILING, options.quick)
+    return Part([sources_section(speeds)], [*judge_sources(speeds)], broken=speeds.failures)
+
+
+def understanding(options: argparse.Namespace) -> Part:
+    """Ingestion, search and watch."""
+    measured = understand(options.muniment, many(options), WORK / f"understanding-{os.getpid()}", options.quick)
+    return Part([understanding_section(measured)], judge_understanding(measured))
+
+
+def mcp(options: argparse.Namespace) -> Part:
+    """A client of the server for agents, over an archive of its own."""
+    tree = many(options)
+    with own_folder("mcp") as folder:
+        for words in (["inscribe", str(tree.projects)], ["ingest"]):
+            command = [str(options.muniment), "--store", str(folder), *words]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        times = mcp_times(folder)
+    return Part([mcp_section(tree, times)], judge_mcp(times))
+
+
+def viewing(options: argparse.Namespace) -> Part:
+    """Our page and agentsview's in a browser."""
+    tree = grown(Corpus(options.corpus, WORK), VIEWED // 10 if options.quick else VIEWED)
+    seen = view_all(options.muniment, tree, WORK / f"viewing-{os.getpid()}", AGENTSVIEW, options.quick)
+    return Part([viewing_section(seen)], [*judge_viewing(seen)], missing=seen.missing)
+
+
+def recording(options: argparse.Namespace) -> Part:
+    """The recorder and its rivals."""
+    made = record_all(options.muniment.parent / "python", WORK, CEILING)
+    judged = judge_recording(made)
+    return Part([recording_section(made)], judged, made.versions, made.missing, made.failures)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Part]] = {
+    part.__name__: part for part in (inscribing, sources, understanding, mcp, viewing, recording)
+}
 
 
 def parse_options() -> argparse.Namespace:
@@ -89,7 +153,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--report", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--large", action="store_true", help="also one session of 2 GB")
     parser.add_argument("--quick", action="store_true", help="a tenth of each size, no report: to try the bench itself")
-    parser.add_argument("--only", choices=["inscribing", "understanding", "recording"], help="one part, and no report")
+    parser.add_argument("--only", choices=[*PARTS], help="one part, and no report")
     return parser.parse_args()
 
 
@@ -113,10 +177,9 @@ def available(muniment: Path) -> tuple[list[Contender], list[str]]:
 
 def compare_all(arena: Arena, options: argparse.Namespace) -> list[Comparison]:
     corpus = Corpus(options.corpus, WORK)
-    sizes = QUICK_SIZES if options.quick else SIZES
-    comparisons = [arena.compare(corpus.many(sizes["many"])), arena.compare(corpus.one(sizes["one"]))]
+    comparisons = [arena.compare(corpus.many(sizes(options)["many"])), arena.compare(corpus.one(sizes(options)["one"]))]
     if options.large:
-        comparisons.append(arena.compare(corpus.one(sizes["large"]), rounds=1))
+        comparisons.append(arena.compare(corpus.one(sizes(options)["large"]), rounds=1))
     return comparisons
 
 

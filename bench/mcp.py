@@ -1,7 +1,5 @@
 """What a real client meets over a large archive: how long the server takes to start and to answer, and what it holds.
 
-    python -m bench.mcp STORE
-
 The client is the official one, the server a process of its own on standard input and output.
 """
 
@@ -17,10 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from bench.process import resident_bytes
-from bench.searching import SEED, draw
 from mcp import Client, StdioServerParameters
 from muniment.archive import Archive
+
+from .process import high_water_bytes
+from .searching import SEED, draw
+from .tables import figure, table
+from .trees import Tree
 
 QUERIES = 100
 
@@ -60,7 +61,7 @@ async def _talk(store: Path, asked: list[str]) -> McpTimes:
         places = [(hit[0]["session"], hit[0]["round"]) for hit in hits if hit]
         reads = [await _timed(client, "read", {"session": s, "round": r}) for s, r in places]
         pack, _ = await _timed(client, "context", {"session": "last"})
-        peak = max(_peak_bytes(pid), resident_bytes(pid))
+        peak = high_water_bytes(pid)
     times = sorted(ms for ms, _ in found)
     return McpTimes(
         queries=len(asked),
@@ -89,12 +90,24 @@ def _children() -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 
 
-def _peak_bytes(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+METHOD = """\
+## Over MCP
+
+The official client talks to `muniment mcp`, a process of its own on standard input and output: searches drawn from the
+stored texts, the round that each found first, and a pack of context.
+"""
 
 
-if __name__ == "__main__":
-    made = mcp_times(Path(sys.argv[1]))
-    for name in made.__struct_fields__:
-        print(f"{name:12} {getattr(made, name):.0f}")
+def mcp_section(tree: Tree, times: McpTimes) -> str:
+    """For `docs/benchmarks.md`."""
+    rows = [
+        ("from the start of the process to its list of tools", figure(times.start_ms, "ms")),
+        ("the first search after that", figure(times.first_ms, "ms")),
+        (f"search, {times.queries} queries, median", figure(times.p50_ms, "ms")),
+        ("search, 95th percentile", figure(times.p95_ms, "ms")),
+        ("search, slowest", figure(times.worst_ms, "ms")),
+        ("reading a round, median", figure(times.read_ms, "ms")),
+        ("a pack of context", figure(times.context_ms, "ms")),
+        ("server, most memory", figure(times.peak_mib, "MiB")),
+    ]
+    return f"{METHOD}\n{tree.title}:\n\n" + table(["", ""], rows)

@@ -51,15 +51,13 @@ def measure(command: Sequence[str], env: Mapping[str, str], log: Path, ceiling: 
         watch = MemoryWatch(child.pid, started, ceiling, FINE_SECONDS if fine else COARSE_SECONDS)
         try:
             watch.start()
-            _, status, usage = os.wait4(child.pid, 0)
+            _, status, usage = os.wait4(child.pid, 0)  # its maximum of memory counts what this process had at the fork
             seconds = time.perf_counter() - started
         finally:
             watch.finish()
             end_session(child.pid)
     child.returncode = os.waitstatus_to_exitcode(status)
-    # The kernel's own maximum is exact for one process; sampling may miss a short peak of it.
-    peak = max(watch.peak_bytes, usage.ru_maxrss * 1024)
-    return Run(seconds, usage.ru_utime + usage.ru_stime, peak, child.returncode, watch.stopped)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, watch.peak_bytes, child.returncode, watch.stopped)
 
 
 class MemoryWatch(threading.Thread):
@@ -75,7 +73,9 @@ class MemoryWatch(threading.Thread):
 
     def run(self) -> None:
         while not self._done.wait(self._pause):
-            self.peak_bytes = max(self.peak_bytes, memory_of(members(self._session)))
+            now = members(self._session)
+            # The kernel's own maximum is exact for one process; sampling may miss a short peak of it.
+            self.peak_bytes = max(self.peak_bytes, memory_of(now), *map(high_water_bytes, now))
             self.stopped = self._reason_to_stop()
             if self.stopped:
                 end_session(self._session)
@@ -115,6 +115,15 @@ def resident_bytes(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * PAGE_BYTES
     except (OSError, IndexError):
         return 0
+
+
+def high_water_bytes(pid: int) -> int:
+    """The most resident memory so far of one process, since its program was started."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), 0)
 
 
 def proportional_bytes(pid: int) -> int:

@@ -6,8 +6,11 @@ from statistics import median
 
 from . import appends
 from .compare import Comparison, Outcome
+from .mcp import McpTimes
 from .recording import Recording
+from .sources import SMALL, Speeds
 from .understanding import Understanding
+from .viewing import Viewing
 
 THIRD_OF_AGENTSVIEW = 1 / 3
 NOTHING_NEW_SECONDS = 0.35
@@ -24,6 +27,12 @@ COLD_SEARCH_SECONDS = 0.25
 WARM_SEARCH_MS = 10.0
 FOUND_SECONDS = 2.0
 IDLE_PERCENT = 1.0
+SOURCE_MB_PER_SECOND = 15.0
+AFTER_START_MS = 300.0
+FIRST_VIEW_MS = 1000.0
+OPENING_MS = 500.0
+TYPED_MS = 150.0
+FRAMES_PER_SECOND = 50.0
 
 
 @dataclass(frozen=True)
@@ -141,3 +150,43 @@ def judge_understanding(measured: Understanding) -> list[Judged]:
         Judged("watch: new text is found after", FOUND_SECONDS, max(measured.latency.seconds), "s"),
         Judged("watch: idle, part of a core", IDLE_PERCENT, measured.idle.share_with_rescans * 100, "%"),
     ]
+
+
+def judge_sources(speeds: Speeds) -> Iterator[Judged]:
+    """The slowest source, and the small files, which no source can help."""
+    for words, chosen in (
+        ("the slowest source", [speed for speed in speeds.of if speed.name != SMALL]),
+        (f"{SMALL} of any source", [speed for speed in speeds.of if speed.name == SMALL]),
+    ):
+        if slowest := min(chosen, key=lambda speed: speed.megabytes_per_second, default=None):
+            told = f"inscribing {words} on one core ({slowest.tree.title})"
+            yield Judged(told, SOURCE_MB_PER_SECOND, slowest.megabytes_per_second, "MB/s", at_least=True)
+    heaviest = max((speed.peak_bytes for speed in speeds.of), default=0)
+    yield Judged("peak memory, inscribing any source", MEMORY_MIB, heaviest / 2**20, "MiB")
+
+
+def judge_mcp(times: McpTimes) -> list[Judged]:
+    """A real client over the archive."""
+    return [
+        Judged("MCP: the first search after the start of the server", AFTER_START_MS, times.first_ms, "ms"),
+        Judged("MCP: peak memory of the server", MEMORY_MIB, times.peak_mib, "MiB"),
+    ]
+
+
+def judge_viewing(viewing: Viewing) -> Iterator[Judged]:
+    """Our page; the worst counts where something is promised of any session."""
+    ours = viewing.pages[0]
+    yield Judged("viewer: first view, median", FIRST_VIEW_MS, median_or_none(ours.first_view), "ms")
+    yield Judged("viewer: opening any session", OPENING_MS, max(ours.in_page.values(), default=None), "ms")
+    yield Judged("viewer: search after the last key, median", TYPED_MS, median_or_none(ours.search), "ms")
+    for words, rate in (
+        ("scrolling the list", ours.list_fps),
+        ("scrolling the largest session", ours.session_fps),
+        ("zooming the timeline", ours.timeline_fps),
+    ):
+        yield Judged(f"viewer: {words}", FRAMES_PER_SECOND, rate or None, "fps", at_least=True)
+    yield Judged("viewer: peak memory of the server", MEMORY_MIB, ours.server_bytes / 2**20, "MiB")
+
+
+def median_or_none(values: list[float]) -> float | None:
+    return median(values) if values else None

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from .compare import REPEATS, Comparison, Outcome
 from .contenders import Contender
+from .part import Part
 from .promises import Judged
-from .recording import Recording
-from .recording_report import recording_section
 from .tables import figure, table
-from .understanding import Understanding, understanding_section
 
 HEADER = """\
 # Benchmarks
@@ -45,37 +43,32 @@ The tools do not do the same work:
 class Report:
     date: str
     machine: Mapping[str, str]
-    contenders: Sequence[Contender]
-    missing: Sequence[str]
-    comparisons: Sequence[Comparison]
-    understanding: Understanding | None
-    recording: Recording | None
-    judged: Sequence[Judged]
+    parts: Sequence[Part]
+
+    @property
+    def judged(self) -> list[Judged]:
+        return [judged for part in self.parts for judged in part.judged]
+
+    @property
+    def unrun(self) -> list[str]:
+        return [words for part in self.parts for words in (*part.broken, *part.missing)]
 
     def markdown(self) -> str:
-        sections = [HEADER, self._machine(), self._promises()]
-        if self.comparisons:
-            sections.append(self._method())
-        sections += [scenario(comparison) for comparison in self.comparisons]
-        if self.understanding:
-            sections.append(understanding_section(self.understanding))
-        if self.recording:
-            sections.append(recording_section(self.recording))
-        return "\n\n".join(sections) + "\n"
+        sections = [section for part in self.parts for section in part.sections]
+        return "\n\n".join(part.strip() for part in [HEADER, self._machine(), self._promises(), *sections]) + "\n"
 
     def summary(self) -> str:
         """What the terminal shows: the promises, and what could not be run."""
-        width = max(len(row.promise) for row in self.judged)
+        width = max((len(row.promise) for row in self.judged), default=0)
         lines = [
             f"{row.promise:<{width}}  {figure(row.measured, row.unit):>10}  "
             f"({row.sign} {figure(row.limit, row.unit)})  {row.verdict.strip('*')}"
             for row in self.judged
         ]
-        return "\n".join([*lines, *(f"could not be run: {words}" for words in self.missing)])
+        return "\n".join([*lines, *(f"could not be run: {words}" for words in self.unrun)])
 
     def _machine(self) -> str:
-        versions = {contender.name: contender.version for contender in self.contenders}
-        versions |= self.recording.versions if self.recording else {}
+        versions = {name: version for part in self.parts for name, version in part.versions.items()}
         rows = [("date", self.date), *self.machine.items(), *versions.items()]
         return "## Machine\n\n" + table(["", ""], rows)
 
@@ -84,11 +77,14 @@ class Report:
             (row.promise, f"{row.sign} {figure(row.limit, row.unit)}", figure(row.measured, row.unit), row.verdict)
             for row in self.judged
         ]
-        notes = "".join(f"\n\nCould not be run: {words}." for words in self.missing)
+        notes = "".join(f"\n\nCould not be run: {words}." for words in self.unrun)
         return "## Promises\n\n" + table(["promise", "limit", "measured", ""], rows) + notes
 
-    def _method(self) -> str:
-        return METHOD + "\n".join(f"- **{c.name}**: {c.work}." for c in self.contenders)
+
+def inscribing_sections(contenders: Sequence[Contender], comparisons: Sequence[Comparison]) -> list[str]:
+    """How it was measured, then tree by tree."""
+    method = METHOD + "\n".join(f"- **{c.name}**: {c.work}." for c in contenders)
+    return [method, *(scenario(comparison) for comparison in comparisons)]
 
 
 def scenario(comparison: Comparison) -> str:

@@ -49,12 +49,14 @@ class Corpus:
         if not projects.is_dir():
             unfinished = fresh(projects.with_name(f"{name}.part"))
             (unfinished / folder).mkdir(exist_ok=True)
-            grow = [sys.executable, str(self.shared / "grow.py"), str(self._unpacked())]
+            grow = [sys.executable, str(self.shared / "grow.py"), str(self.unpacked / "claude-code")]
             subprocess.run([*grow, str(unfinished / folder), option, size], check=True, stdout=sys.stderr)
             unfinished.rename(projects)
         return projects
 
-    def _unpacked(self) -> Path:
+    @property
+    def unpacked(self) -> Path:
+        """A folder for each agent."""
         if not (self.shared / "grow.py").is_file():
             raise NoCorpus(f"no real sessions in {self.shared}: see --corpus")
         unpacked = self.work / "corpus"
@@ -62,7 +64,7 @@ class Corpus:
             unfinished = fresh(self.work / "corpus.part")
             subprocess.run([str(self.shared / "unpack"), str(unfinished)], check=True)
             unfinished.rename(unpacked)
-        return unpacked / "claude-code"
+        return unpacked
 
 
 def described(projects: Path) -> Tree:
