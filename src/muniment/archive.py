@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # what the methods that need them import: others start sooner
     from muniment.context import Pack
     from muniment.context import Request as Wanted
     from muniment.ingest import pipeline
-    from muniment.ingest.pipeline import Choice
+    from muniment.ingest.planning import Choice, Plan
     from muniment.ingest.skeleton import Skeleton
     from muniment.render.html import Request as Page
     from muniment.render.html import Written
@@ -102,7 +102,7 @@ class Archive:
             return list(known.sessions())
 
     def session(self, name: str) -> Listed:
-        """A session by UUID, unique prefix, path of its source, or `last`."""
+        """A session by UUID, unique prefix, id of its agent's own, path of its source, or `last`."""
         with Index(self.layout) as known:
             path = fit(str(Path(name).absolute()))
             found = list(known.sessions("WHERE path = ?", path)) if "/" in name or name.endswith(".jsonl") else []
@@ -137,7 +137,7 @@ class Archive:
         from muniment import lineage
 
         graph = lineage.read(self.layout, only_explicit)
-        return lineage.family(graph, self.session(name).session_id) if name else graph
+        return graph if name is None else lineage.family(graph, self.session(name).session_id)
 
     def instructions(self, name: str) -> instructions.Instructions:
         """Which standing instructions a session worked under, and what changed since the one before it."""
@@ -192,12 +192,12 @@ class Archive:
 
     # -- understanding
 
-    def ingest_plan(self, choice: Choice, by: str | None = None) -> pipeline.Plan:
+    def ingest_plan(self, choice: Choice, by: str | None = None) -> Plan:
         """Which sessions there are to understand."""
-        from muniment.ingest import offline, pipeline
+        from muniment.ingest import offline, planning
 
         by = by or offline.NAME
-        return pipeline.plan(self.layout, choice, by, self.env) if index.exists(self.layout) else pipeline.Plan((), 0)
+        return planning.plan(self.layout, choice, by, self.env) if index.exists(self.layout) else planning.Plan((), 0)
 
     def ingest(
         self,
@@ -206,14 +206,14 @@ class Archive:
         waiting: Callable[[], None] = lambda: None,
     ) -> None:
         """Understand sessions as engagements, offline; what has not changed is left as it is, unless asked for."""
-        from muniment.ingest.pipeline import Choice
+        from muniment.ingest.planning import Choice
 
         choice = choice or Choice(skip_existing=True)
         self.run_ingest(self.ingest_plan(choice), choice, report, waiting)
 
     def run_ingest(
         self,
-        plan: pipeline.Plan,
+        plan: Plan,
         choice: Choice,
         report: Callable[[pipeline.Outcome], None],
         waiting: Callable[[], None],
@@ -227,7 +227,7 @@ class Archive:
         else:
             pipeline.run(self.layout, plan, choice, report, waiting)
 
-    def skeletons(self, plan: pipeline.Plan) -> Iterator[Skeleton]:
+    def skeletons(self, plan: Plan) -> Iterator[Skeleton]:
         """What extraction reads of the sessions of a plan."""
         from muniment.ingest import pipeline
 

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from muniment.model import codec
+from muniment.model.engagements import runs
 from muniment.search.query import Condition, Query, at, joined, of_engagement, teach, without_engagement
 from muniment.search.touched import Touched, touched
 from muniment.store import edits, terms
@@ -151,7 +152,7 @@ def _as_tagged(index: Index, engagement: FoundEngagement) -> FoundEngagement:
     """With the rounds that belong to it now that a person moved some."""
     sql = "SELECT round FROM rounds WHERE session_id = ? AND engagement_id = ? ORDER BY round"
     own = [row[0] for row in index.rows(sql, engagement.session_id, engagement.engagement_id)]
-    return structs.replace(engagement, turn_ranges=_ranges(own)) if own else engagement
+    return structs.replace(engagement, turn_ranges=tuple(runs(own))) if own else engagement
 
 
 # -- what it did not find
@@ -173,7 +174,7 @@ def _by_hand(index: Index, query: Query, session_id: str, name: str, own: list[i
     of_rounds = f"FROM rounds WHERE session_id = s.session_id AND round BETWEEN {own[0]} AND {own[-1]}"
     first, last = f"(SELECT min(started) {of_rounds})", f"(SELECT max(started) {of_rounds})"
     for row in _others(index, query, Condition("s.session_id = ?", (session_id,)), first, last):
-        yield _other(row, name, engagement_id=name, extractor=BY_HAND, turn_ranges=_ranges(own))
+        yield _other(row, name, engagement_id=name, extractor=BY_HAND, turn_ranges=tuple(runs(own)))
 
 
 def _ghosts(index: Index, query: Query) -> Iterator[FoundEngagement]:
@@ -192,17 +193,6 @@ def _other(row: tuple[Any, ...], topic: str, **more: Any) -> FoundEngagement:
     about: dict[str, Any] = {"engagement_id": None, "extractor": None, "method": None, "phase": None}
     times = {"started": row[12] or row[8], "ended": row[13] or row[9]}
     return FoundEngagement(**_session(row), topic=topic, project=row[11], **times, **(about | more))
-
-
-def _ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Numbers in order, as runs."""
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return tuple(runs)
 
 
 def _words(e: FoundEngagement) -> str:

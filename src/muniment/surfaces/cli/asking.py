@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from muniment.archive import Archive
-from muniment.ingest import ghosts, models, offline, pipeline
+from muniment.ingest import models, offline, pipeline
 from muniment.ingest.models import Estimate, Ledger, Settings
-from muniment.ingest.pipeline import Choice, Plan
+from muniment.ingest.planning import Choice, Plan, is_asked_about
 from muniment.ingest.skeleton import Skeleton
 from muniment.model.engagements import Extraction
 from muniment.surfaces.cli.output import many, talk
@@ -59,7 +59,7 @@ def settings(archive: Archive, extractor: str, **said: Any) -> Settings | None:
 
 def estimate(archive: Archive, plan: Plan, choice: Choice, asked: Settings) -> Estimate:
     """What asking would cost; ghosts are not asked about."""
-    jobs = tuple(job for job in plan.jobs if not ghosts.is_ghost(job.facts, choice.strict_ghosts))
+    jobs = tuple(job for job in plan.jobs if is_asked_about(job, choice))
     return models.estimate(archive.skeletons(Plan(jobs, 0)), asked, os.environ)
 
 

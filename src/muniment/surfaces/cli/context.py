@@ -96,8 +96,13 @@ def _ranges(text: str | None, option: str) -> tuple[tuple[int, int], ...]:
         first, dash, last = part.strip().partition("-")
         if not (first + last).isdecimal():
             raise click.BadParameter(f"{part!r} is not a range like 3-9", param_hint=option)
-        found.append((int(first or 1), int(last or (_LAST if dash else first))))
+        found.append((_number(first or "1"), _number(last) if last else _LAST if dash else _number(first)))
     return tuple(found)
+
+
+def _number(digits: str) -> int:
+    """No session has so many rounds, and no database counts further."""
+    return int(digits) if len(digits) < 10 else _LAST
 
 
 def _print(text: str, path: Path | None, force: bool) -> None:
@@ -109,4 +114,4 @@ def _print(text: str, path: Path | None, force: bool) -> None:
     elif sys.stdout.isatty():
         click.echo(plain(text), nl=False)
     else:
-        sys.stdout.buffer.write(data)
+        click.echo(data, nl=False)

@@ -44,15 +44,8 @@ def command(
     found = archive.session(session)
     first, last = _of(archive, found, engagement) if engagement else exporting.parse_rounds(rounds)
     place = str(Path(cwd).expanduser().resolve()) if cwd else None
-    request = Request(source=_source(agent), cwd=place, new_id=True, first=first, last=last)
+    request = Request(source=sources.writable(agent).name, cwd=place, new_id=True, first=first, last=last)
     exporting.report(archive.export(found.session_id, request), json)
-
-
-def _source(agent: str) -> str:
-    """A source by its name, or by what people call the agent."""
-    known = sources.all_sources()
-    by_family = [source.name for source in known if source.family == agent and source.writable]
-    return agent if any(source.name == agent for source in known) or not by_family else by_family[0]
 
 
 def _of(archive: Archive, session: Listed, engagement: str) -> tuple[int, int]:

@@ -12,7 +12,8 @@ import click
 from muniment.archive import Archive
 from muniment.ingest import offline
 from muniment.ingest.models import Estimate, Ledger
-from muniment.ingest.pipeline import Choice, Extract, Outcome, Plan
+from muniment.ingest.pipeline import Extract, Outcome
+from muniment.ingest.planning import Choice, Plan
 from muniment.surfaces.cli import asking
 from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, out, plain, size, talk

@@ -68,3 +68,6 @@ def _report(restored: list[Restored], json: bool) -> None:
     for file in restored:
         out(f"{file.what:9}  {file.path}")
     talk(f"{len(restored)} files, {size(sum(file.bytes for file in restored))} written")
+    for file in restored:
+        if file.then:
+            talk(f"then: {file.then}")

@@ -8,7 +8,7 @@ import click
 
 from muniment import demo as samples
 from muniment.archive import Archive
-from muniment.ingest.pipeline import Choice
+from muniment.ingest.planning import Choice
 from muniment.surfaces.cli import doctor, ingest, progress
 from muniment.surfaces.cli.output import out, talk
 
