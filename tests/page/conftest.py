@@ -10,28 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from tests.browser import Seen, chromium, watched
 from tests.page import sessions
 
-HERE = Path(__file__).parent
 STATIC = Path(__file__).parents[2] / "src" / "muniment" / "surfaces" / "web" / "static"
 MUNIMENT = [sys.executable, "-c", "from muniment.surfaces.cli.main import main; main()"]
-
-
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A test of the page fails if it fails twice: a browser on two busy cores is late now and then, a fault always."""
-    if HERE not in item.path.parents:
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if any(report.failed for report in reports):
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
 
 
 def muniment(store: Path, *args: str) -> str:

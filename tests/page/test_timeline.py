@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from tests.browser import expect, settle, until
+from tests.browser import expect, until
 from tests.page.conftest import Open, Viewer
 
 ROWS = "a.row"
@@ -222,7 +222,6 @@ def test_the_keyboard_is_enough(visit: Open) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    settle(page)  # a dialog that closes gives the focus back
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
 
