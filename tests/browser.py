@@ -69,6 +69,17 @@ def settle(page: Any) -> None:
     page.evaluate(frames, 12)
 
 
+def resting(part: Any) -> dict[str, float]:
+    """Where a part of a page is, once it stays there: a page that is still being laid out moves what it shows."""
+    last = None
+    end = time.monotonic() + PATIENCE_SECONDS
+    while (box := part.bounding_box()) is None or box != last:
+        assert time.monotonic() < end, "it does not come to rest"
+        last = box
+        settle(part.page)
+    return box
+
+
 class Seen:
     """What a page tried to do."""
 

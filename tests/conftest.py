@@ -7,11 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
 
 Tree = dict[str, bytes]
+
+# A property holds on a busy machine too.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_a_second_run_writes_nothing(archive: Archive, inscribe: Inscribe, home:
     assert {p: p.stat().st_mtime_ns for p in archive.layout.root.rglob("*") if p.is_file()} == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, len(conversation(4).data)), max_size=3).map(sorted))
 def test_appending_piece_by_piece_gives_what_inscribing_at_once_gives(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int]

@@ -322,7 +322,7 @@ def test_what_follows_a_bundle_is_refused(made: Path, other: Archive, tmp_path: 
     refused(other, made, tmp_path)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**9), st.integers(0, 255), st.sampled_from(["flip", "cut", "double"]))
 def test_no_damage_goes_unseen(made: Path, other: Archive, tmp_path: Path, place: int, value: int, how: str) -> None:
     data = made.read_bytes()

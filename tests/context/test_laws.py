@@ -58,7 +58,7 @@ def session_of(made: list[Any]) -> ClaudeSession:
     return session
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     sessions,
     st.sampled_from([450, 900, 2500, 20_000]),

@@ -20,7 +20,7 @@ from tests.inscribe import growing
 from tests.inscribe.growing import FORMS, Moment
 
 Inscribe = Callable[..., list[Outcome]]
-LAW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALL = (len(growing.SAID), 1000)
 
 

@@ -192,7 +192,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=int(os.environ.get("MUNIMENT_EXAMPLES", "60")), deadline=None)
+@settings(max_examples=int(os.environ.get("MUNIMENT_EXAMPLES", "60")))
 @given(st.lists(steps, max_size=25))
 def test_any_session_can_be_rewound(done: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

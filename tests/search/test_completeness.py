@@ -115,7 +115,7 @@ TEXT = st.lists(st.tuples(st.one_of(LETTERS, SOME_SIGNS, NAMES, SHOUTED, PATHS),
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(TEXT, min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_whatever_is_said_is_found_again(said: list[str], dice: random.Random) -> None:
     with tempfile.TemporaryDirectory() as folder:

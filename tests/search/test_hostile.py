@@ -93,13 +93,13 @@ def test_filters_take_any_text(filled: Archive, field: str, text: str) -> None:
     ask(filled, Query("login", **{field: text[:100_000]}))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40), st.sampled_from(["", *KINDS]))
 def test_any_text(filled: Archive, text: str, kind: str) -> None:
     ask(filled, Query(text, kinds=(kind,) if kind else ()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(alphabet='ab" *()登录-_:^+\x00', max_size=30))
 def test_what_a_query_is_read_as_has_letters_and_no_end(text: str) -> None:
     for term in terms.parse(text):

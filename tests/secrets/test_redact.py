@@ -6,7 +6,7 @@ import random
 import re
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.secrets import find, new_key, preview, redact, redact_value
@@ -21,7 +21,6 @@ planted = st.builds(lambda rule, seed: plant(rule, random.Random(seed)), st.samp
 around = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=40)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(around, planted), min_size=1, max_size=4), around)
 def test_no_secret_is_left_and_everything_else_is(parts: list[tuple[str, Planted]], tail: str) -> None:
     text = "".join(f"{before}\n{secret.line}\n" for before, secret in parts) + tail
@@ -35,7 +34,6 @@ def test_no_secret_is_left_and_everything_else_is(parts: list[tuple[str, Planted
     assert rebuilt == text
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(around, planted), max_size=3))
 def test_what_is_redacted_is_not_redacted_again(parts: list[tuple[str, Planted]]) -> None:
     shown, _ = redact("".join(f"{before}\n{secret.line} " for before, secret in parts), KEY)

@@ -141,7 +141,7 @@ def reports_in(data: bytes) -> set[tuple[str, str]]:
     return {(claim.key, claim.field) for claim in found if claim.field in ("usage", "message id")}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(reported)
 def test_no_token_report_is_lost_or_made_up(data: bytes) -> None:
     rounds = read_bytes(data)

@@ -177,7 +177,7 @@ def test_an_encrypted_chat_is_reported(store: Path, cursor_home: Path) -> None:
     assert not any(b"blobEncryptionKey" in line for line in database.lines([store.read_bytes()]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_damaged_database_is_reported(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("damaged") / "store.db"
@@ -193,7 +193,6 @@ def test_a_damaged_database_is_reported(data: st.DataObject, tmp_path_factory: p
     assert made
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_may_be_a_node(data: bytes) -> None:
     assert all(len(name) == 64 for name in database._hashes(data))
@@ -277,7 +276,6 @@ def test_an_old_transcript_is_plain_text(cursor_home: Path) -> None:
 MARKS = ["user:\n", "assistant:\n", "[Thinking] x\n", "[Tool call] y\n", "[Tool result] z\n", "words\n", "\n"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(MARKS) | st.text(max_size=10), max_size=20).map("".join))
 def test_the_pieces_of_plain_text_are_the_whole(text: str) -> None:
     assert "".join(raw for _, raw in plain.sections(text)) == text

@@ -39,7 +39,7 @@ def whole(made: list[bytes]) -> tuple[dict[str, Any], list[Any]]:
     return fields, [part.value for part in parts if part.kind == "entry"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(FIELDS, ENTRIES, FIELDS, FORMS, st.integers(1, 60))
 def test_the_lines_say_what_the_document_does(
     before: dict[str, Any], entries: list[Any], after: dict[str, Any], form: dict[str, Any], step: int
@@ -52,14 +52,14 @@ def test_the_lines_say_what_the_document_does(
     assert len(made) == len(entries) + 3
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ENTRIES.filter(bool), st.integers(1, 60))
 def test_objects_that_stand_on_lines_come_out_as_they_are(entries: list[Any], step: int) -> None:
     data = b"".join(json.dumps(entry).encode() + b"\n" for entry in entries)
     assert whole(lines(data, step)) == ({}, entries)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ENTRIES, FORMS, st.data())
 def test_a_document_cut_anywhere_gives_what_is_whole_of_it(entries: list[Any], form: Any, data: st.DataObject) -> None:
     document = json.dumps({"info": 1, "list": entries}, **form).encode()

@@ -80,7 +80,7 @@ def valid(line: bytes) -> bool:
 
 
 @each_file
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_field_may_hold_anything_and_comes_back(path: Path, data: st.DataObject) -> None:
     source = source_of(path)
@@ -110,7 +110,7 @@ def change(value: dict[str, Any], data: st.DataObject) -> None:
 
 
 @each_file
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_bytes_may_be_hurt(path: Path, data: st.DataObject) -> None:
     whole, source = path.read_bytes(), source_of(path)

@@ -51,13 +51,12 @@ def prompts(text: str) -> list[str]:
     return [text_of(round_.prompt) for round_ in rounds(text) if round_.prompt]
 
 
-@settings(deadline=None)
 @given(st.lists(LINES, max_size=30).map("".join))
 def test_the_pieces_are_the_whole_text(text: str) -> None:
     assert "".join(raw for _, raw in markdown.sections(text)) == text
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(LINES, max_size=30).map("".join))
 def test_nothing_that_is_said_is_lost(text: str) -> None:
     source = named("specstory")

@@ -52,7 +52,7 @@ def renamed(source: str, target: str, name: str, value: Any) -> tuple[str | None
 
 
 @pytest.mark.parametrize(("agent", "tool"), TOOLS, ids=label)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_there_and_back_gives_the_very_input(agent: Source, tool: SharedTool, data: st.DataObject) -> None:
     said = data.draw(words_of(tool))
@@ -75,7 +75,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize(("agent", "tool"), TOOLS, ids=label)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_whatever_is_asked_is_renamed_exactly_or_kept(agent: Source, tool: SharedTool, data: st.DataObject) -> None:
     """Also what no agent would ask: fields of any name, values of any type."""

@@ -75,7 +75,7 @@ def written(session: list[Message]) -> bytes:
     return document.SEPARATOR.encode().join(document.render(session, "id"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(messages, max_size=4))
 @example([Message(role="user", blocks=(Text(""), Thinking(""), Text("\n"), Text("---\n\n### x · user")))])
 def test_a_document_gives_back_every_message_that_was_written(session: list[Message]) -> None:
@@ -83,7 +83,7 @@ def test_a_document_gives_back_every_message_that_was_written(session: list[Mess
     assert list(parse.parse(body)) == [document.visible(message) for message in session if not message.silent]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(messages, max_size=4))
 def test_only_real_messages_have_a_header_line(session: list[Message]) -> None:
     """A reader who knows nothing but the header pattern finds exactly the messages."""
@@ -91,7 +91,7 @@ def test_only_real_messages_have_a_header_line(session: list[Message]) -> None:
     assert len(headers) == sum(not message.silent for message in session)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(hostile)
 def test_a_document_holds_no_control_characters(text: str) -> None:
     data = escape.to_bytes(text)

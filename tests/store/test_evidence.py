@@ -40,7 +40,7 @@ def test_appending_nothing_changes_nothing(tmp_path: Path) -> None:
     assert append(tmp_path, FILE, []) == FILE
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.binary(max_size=40), max_size=3), max_size=4), st.integers(0, 200))
 def test_every_byte_comes_back_from_any_place_on(
     tmp_path_factory: pytest.TempPathFactory, runs: list[list[bytes]], start: int

@@ -25,7 +25,7 @@ def document(front: str, rest: str = "# t\n\ns\n") -> bytes:
     return f"---\n{front}\n---\n{rest}".encode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(fields, fields)
 @example({"cwd": "\x7f"}, {})
 @example({"cwd": "\x85"}, {})
@@ -36,14 +36,14 @@ def test_every_value_comes_back(given_fields: dict[str, Any], own: dict[str, Any
     assert head.parse(head.render(made, has_messages=True)) == made
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hostile)
 def test_every_title_comes_back_on_one_line(title: str) -> None:
     made = head.parse(head.render(Head({"a": 1}, {"version": 1}, title, "summary"), has_messages=True))
     assert (made.title, made.summary) == (one_line(title), "summary")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hostile)
 @example("# a heading")
 @example("---")
@@ -52,7 +52,7 @@ def test_every_summary_comes_back_on_one_line(summary: str) -> None:
     assert (made.title, made.summary) == ("title", one_line(summary))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hostile, hostile, hostile)
 @example("", "### undated · user", "")
 def test_the_body_begins_at_the_first_message_whatever_the_head_says(title: str, summary: str, value: str) -> None:

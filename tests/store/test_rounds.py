@@ -29,7 +29,7 @@ all_rounds = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(all_rounds)
 def test_a_round_comes_back_whole(round_: Round) -> None:
     if round_.prompted and round_.prompt is None:

@@ -112,7 +112,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(["user", "agent", "system"]), st.dictionaries(NAMES, VALUES, max_size=5))
 def test_no_content_of_a_step_makes_it_fail(source: str, fields: dict[str, Any]) -> None:
     step = {"source": source} | fields

@@ -252,7 +252,7 @@ RECORDS = [json.loads(line) for line in everything().lines]
 PLACES = [(number, *path) for number, record in enumerate(RECORDS) for path in paths(record)]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.sampled_from(PLACES), any_json)
 def test_any_field_may_hold_anything(place: tuple[Any, ...], value: Any) -> None:
     changed = json.loads(json.dumps(RECORDS))
@@ -261,7 +261,7 @@ def test_any_field_may_hold_anything(place: tuple[Any, ...], value: Any) -> None
     check_kept(read(b"".join(json.dumps(record).encode() + b"\n" for record in changed)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_any_bytes_may_be_hurt(data: st.DataObject) -> None:
     whole = everything().data

@@ -73,7 +73,7 @@ transcripts = (
 """Lines come again, as they do in real files, and prompts are never rare."""
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(transcripts)
 def test_reading_may_begin_at_any_round(data: bytes) -> None:
     rounds = read(data)
@@ -83,7 +83,7 @@ def test_reading_may_begin_at_any_round(data: bytes) -> None:
         facts = facts.after(round_)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(transcripts)
 def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
     places: set[int] = set()
@@ -96,14 +96,14 @@ def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
         at += len(raw) + 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(transcripts, transcripts)
 def test_a_growing_file_never_changes_a_closed_round(data: bytes, more: bytes) -> None:
     closed = read(data)[:-1]
     assert read(data + more)[: len(closed)] == closed
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(transcripts)
 def test_every_message_says_something(data: bytes) -> None:
     """A prompt of no words is one; every other message came to be because of a block."""

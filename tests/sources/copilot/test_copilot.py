@@ -186,7 +186,7 @@ def test_half_a_last_line_is_not_yet_there(events: Events) -> None:
     assert read(events.data + events.lines[1][:40]) == whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=80), st.integers(0, 3))
 def test_no_bytes_make_it_fail(noise: bytes, position: int) -> None:
     made = Events()
@@ -208,7 +208,7 @@ TYPES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TYPES, st.dictionaries(NAMES, VALUES, max_size=4))
 def test_no_content_of_an_event_makes_it_fail(type_: str, data: dict[str, Any]) -> None:
     made = Events()

@@ -12,7 +12,7 @@ from .test_read import conversation
 SAMPLE = conversation().data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(sessions)
 def test_reading_may_begin_at_any_round(data: bytes) -> None:
     rounds = read(data)
@@ -21,21 +21,21 @@ def test_reading_may_begin_at_any_round(data: bytes) -> None:
         assert read(data, before[k], rounds[k].offset) == rounds[k:]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(sessions)
 def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
     known = set[int]().union(*(places(round_) for round_ in read(data)))
     assert {record.offset for record in records_of(data)} <= known
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(sessions, st.data())
 def test_a_file_may_be_cut_anywhere(data: bytes, draw: st.DataObject) -> None:
     rounds = read(data[: draw.draw(st.integers(0, len(data)))])
     assert rounds[:-1] == read(data)[: len(rounds) - 1]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, len(SAMPLE)), st.binary(max_size=6))
 def test_any_bytes_may_be_hurt(at: int, put: bytes) -> None:
     rounds = read(SAMPLE[:at] + put + SAMPLE[at + 3 :])
@@ -43,7 +43,7 @@ def test_any_bytes_may_be_hurt(at: int, put: bytes) -> None:
     write(rounds)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(sessions)
 def test_a_written_session_is_a_tree_and_is_written_the_same_again(data: bytes) -> None:
     made, _ = write(read(data))
