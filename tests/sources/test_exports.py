@@ -82,7 +82,6 @@ def damage(rounds: list[Round]) -> list[str]:
 # -- taking a file apart
 
 
-@settings(deadline=None)
 @given(values=st.lists(JSON, max_size=5), indent=st.sampled_from([None, 2]), size=st.integers(1, 50))
 def test_objects_lie_where_they_are_found_however_the_file_is_cut(values: list[Any], indent: Any, size: int) -> None:
     data = json.dumps(values, indent=indent).encode()
@@ -91,14 +90,29 @@ def test_objects_lie_where_they_are_found_however_the_file_is_cut(values: list[A
     assert found == [value for value in values if isinstance(value, dict)]
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=3), max_size=5))
 def test_objects_may_stand_on_lines_of_their_own(values: list[Any]) -> None:
     data = b"\n".join(json.dumps(value).encode() for value in values)
     assert [json.loads(data[span.start : span.end]) for span in exports.objects([data])] == values
 
 
-@settings(deadline=None)
+@given(values=st.lists(JSON, max_size=5), indent=st.sampled_from([None, 2]))
+def test_the_quick_way_finds_the_same_objects(values: list[Any], indent: Any) -> None:
+    data = json.dumps(values, indent=indent, ensure_ascii=False).encode()
+    assert exports.elements(data) == list(exports.objects([data]))
+
+
+@given(
+    values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=3), max_size=3),
+    before=st.sampled_from([b"", b" ,\n", b"\xef\xbb\xbf["]),
+    behind=st.sampled_from([b"", b"]\n"]),
+)
+def test_every_object_is_made_into_lines_be_it_alone_or_not(values: list[Any], before: bytes, behind: bytes) -> None:
+    data = before + b",".join(json.dumps(value).encode() for value in values) + behind
+    made = exports.lines([data[:3], data[3:]], lambda raw: [raw])
+    assert [json.loads(raw) for raw in made] == values
+
+
 @given(data=st.binary(max_size=200))
 def test_any_bytes_can_be_taken_apart(data: bytes) -> None:
     spans = list(exports.objects([data[:50], data[50:]]))
@@ -148,7 +162,7 @@ def test_what_is_no_conversation_stays_with_the_next_one(make: Any, tmp_path: Pa
 
 
 @FORMATS
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_an_export_cut_anywhere_is_read_as_far_as_it_goes(
     make: Any, data: st.DataObject, tmp_path_factory: Any
@@ -245,7 +259,7 @@ def test_reindex_gives_the_same_archive(make: Any, tmp_path: Path) -> None:
 
 
 @FORMATS
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=4), max_size=4))
 def test_what_nobody_expects_is_kept_and_not_fatal(make: Any, values: list[Any], tmp_path_factory: Any) -> None:
     odd = make(1, "a", "b")

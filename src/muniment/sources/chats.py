@@ -132,14 +132,22 @@ def _given_back(round_: RoundBuilder, piece: Text | Unknown | Image) -> Text | U
 
 def at_once(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
     """The lines made of a file as a whole. One that is larger than any line may be is one line, kept and not read."""
-    content: list[bytes] = []
+    begun, rest = beginning(pieces)
+    if len(begun) > MAX_LINE_BYTES:
+        yield from (flat(part) for part in chain([begun], rest))
+    else:
+        yield from make(begun)
+
+
+def beginning(pieces: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """All of a file, or its beginning and the rest where that is longer than any line may be."""
+    held: list[bytes] = []
     rest = iter(pieces)
     for piece in rest:
-        content.append(piece)
-        if sum(map(len, content)) > MAX_LINE_BYTES:
-            yield from (flat(part) for part in chain(content, rest))
-            return
-    yield from make(b"".join(content))
+        held.append(piece)
+        if sum(map(len, held)) > MAX_LINE_BYTES:
+            break
+    return b"".join(held), rest
 
 
 def unread(what: str) -> bytes:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from msgspec import structs
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import MAX_LINE_BYTES, Found, SourceFile, bytes_of, found_session, source_file
-from muniment.sources.chats import flat, unread
+from muniment.sources.chats import beginning, flat, unread
 
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL)
 _NO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+', re.DOTALL)
@@ -56,7 +57,7 @@ def gather(source: str, paths: Iterable[Path], root: Path, names: tuple[str, ...
 
 
 def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...]) -> Iterator[Found]:
-    found = list(objects(bytes_of(whole)))
+    found = _spans(whole)
     begin = 0
     met: dict[str, int] = {}
     for number, span in enumerate(found):
@@ -67,6 +68,11 @@ def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...]
         part = whole if len(found) == 1 else _part(whole, begin, end, native_id)
         yield found_session(source, native_id, root, False, (part,))
         begin = end
+
+
+def _spans(whole: SourceFile) -> list[Span]:
+    quick = elements(b"".join(bytes_of(whole))) if whole.size <= MAX_LINE_BYTES else []
+    return quick or list(objects(bytes_of(whole)))
 
 
 def _part(whole: SourceFile, begin: int, end: int, native_id: str) -> SourceFile:
@@ -121,6 +127,22 @@ def fields(head: bytes) -> dict[str, str]:
 def objects(pieces: Iterable[bytes]) -> Iterator[Span]:
     """Where the objects lie: those of an array, or those that follow each other. Memory holds one piece."""
     return _Scanner().spans(pieces)
+
+
+def elements(data: bytes) -> list[Span]:
+    """The same of an array that is whole, far faster than by its brackets; nothing if it is not."""
+    try:
+        found = msgspec.json.decode(data, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    spans: list[Span] = []
+    end = 0
+    for raw in map(bytes, found):
+        start = data.index(raw, end)
+        end = start + len(raw)
+        if raw.startswith(b"{"):
+            spans.append(Span(start, end))
+    return spans
 
 
 class _Scanner:
@@ -191,6 +213,24 @@ def lines(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> 
 
     An object larger than any line may be is told of by a line that cannot be read: it is kept, and damage to a reader.
     """
+    begun, rest = beginning(pieces)
+    if alone := _one_object(begun):
+        yield from make(alone)
+    else:
+        yield from _one_by_one(chain([begun], rest), make)
+
+
+def _one_object(data: bytes) -> bytes:
+    """The only object of a text, where there is no other: the part of most sessions."""
+    raw = data.strip(_AROUND)
+    try:
+        msgspec.json.decode(raw, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return b""
+    return raw if raw.startswith(b"{") else b""
+
+
+def _one_by_one(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
     held = _Held()
     for span in objects(held.noting(pieces)):
         yield from _odd(held.take(span.start))
