@@ -29,8 +29,7 @@ from .report import Report, inscribing_sections
 from .sources import inscribe_every_source, sources_section
 from .trees import Corpus, NoCorpus, Tree, fresh
 from .understanding import understand, understanding_section
-from .viewing import SESSIONS as VIEWED
-from .viewing import grown, view_all, viewing_section
+from .viewing import FEWER_SESSIONS, SESSIONS, grown, view_all, viewing_section
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".bench"
@@ -128,9 +127,11 @@ def mcp(options: argparse.Namespace) -> Part:
 
 def viewing(options: argparse.Namespace) -> Part:
     """Our page and agentsview's in a browser."""
-    tree = grown(Corpus(options.corpus, WORK), VIEWED // 10 if options.quick else VIEWED)
-    seen = view_all(options.muniment, tree, WORK / f"viewing-{os.getpid()}", AGENTSVIEW, options.quick)
-    return Part([viewing_section(seen)], [*judge_viewing(seen)], missing=seen.missing)
+    corpus, work = Corpus(options.corpus, WORK), WORK / f"viewing-{os.getpid()}"
+    trees = [grown(corpus, number) for number in ([FEWER_SESSIONS] if options.quick else [SESSIONS, FEWER_SESSIONS])]
+    seen = [view_all(options.muniment, tree, work, AGENTSVIEW, options.quick) for tree in trees]
+    missing = [words for one in seen for words in one.missing]
+    return Part([viewing_section(seen)], [*judge_viewing(seen[0])], missing=missing)
 
 
 def recording(options: argparse.Namespace) -> Part:

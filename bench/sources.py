@@ -14,7 +14,7 @@ from .compare import told
 from .process import Ceiling, Run, measure
 from .shapes import SPOKEN, grown
 from .tables import figure, table
-from .trees import Corpus, Tree, described, fresh, warm
+from .trees import Corpus, Tree, described, fresh, has_uuid, warm
 
 BYTES = 30_000_000
 QUICK_BYTES = 4_000_000
@@ -22,15 +22,16 @@ ROUNDS = 3
 SMALL_BYTES = 40_000
 SMALL_FILES = 1_000
 SMALL = "small files"
+ONE_CORE = ("taskset", "--cpu-list", "0")
 
 METHOD = f"""\
 ## Every source
 
 One `muniment inscribe` of a tree of each source into a new archive, best of {ROUNDS} runs. Megabytes are those of the
-source files; a core's second is processor time of the process and its workers, start of the program included. Trees
-are copies of real sessions under new ids, where the corpus has enough of a source; else real Claude Code sessions told
-again in its format: {BYTES // 1_000_000} MB of each. The last tree has sessions of at most {SMALL_BYTES // 1000} kB:
-there the files of a session in the store cost more than its bytes.
+source files; the program is held to one core, and its time is processor time, its own start included. Trees are copies
+of real sessions under new ids, where the corpus has enough of a source; else real Claude Code sessions told again in
+its format: {BYTES // 1_000_000} MB of each. The last tree has sessions of at most {SMALL_BYTES // 1000} kB: there the
+files of a session in the store cost more than its bytes.
 """
 
 
@@ -80,7 +81,7 @@ def _timed(name: str, tree: Tree, muniment: Path, work: Path, ceiling: Ceiling, 
     speed = Speed(name, tree)
     for number in range(1 if quick else ROUNDS):
         home = fresh(work / f"{name}-{number}")
-        command = [str(muniment), "--store", str(home / "store"), "inscribe", str(tree.projects)]
+        command = [*ONE_CORE, str(muniment), "--store", str(home / "store"), "inscribe", str(tree.projects)]
         env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         log = work.parent / "logs" / f"source-{name}.log"
         speed.runs.append(measure(command, env, log, ceiling, fine=number == 0))
@@ -93,8 +94,8 @@ def small_files(corpus: Corpus, count: int) -> Tree:
     place = corpus.work / "trees" / f"small-{count}"
     if not place.is_dir():
         unfinished = fresh(place.with_name(f"{place.name}.part"))
-        found = sorted(corpus.unpacked.joinpath(SPOKEN).rglob("*.jsonl"))
-        small = [path for path in found if 2_000 < path.stat().st_size <= SMALL_BYTES and "agent-" not in path.name]
+        found = sorted(path for path in corpus.unpacked.joinpath(SPOKEN).rglob("*.jsonl") if has_uuid(path))
+        small = [path for path in found if 2_000 < path.stat().st_size <= SMALL_BYTES]
         for number in range(count):
             path = small[number % len(small)]
             old, new = path.stem, f"{number:08x}{path.stem[8:]}"

@@ -5,6 +5,7 @@ them) and are unpacked and grown once into the bench's own folder; growing is de
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,3 +105,8 @@ def fresh(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def has_uuid(path: Path) -> bool:
+    """Whether a session's file is named by its id, which can then be replaced in it by another."""
+    return bool(re.fullmatch(r"[0-9a-f-]{36}", path.stem))

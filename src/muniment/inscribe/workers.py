@@ -65,9 +65,8 @@ class Worker:
 def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[Worker] = []
-    if sum(file.size for task in tasks for file in task.found.files) >= SMALL_BYTES:
-        for _ in range(min(WORKERS, os.cpu_count() or 1, len(tasks))):
-            pool.append(_start_worker(layout, pool))
+    for _ in range(worthwhile([_size(task) for task in tasks], _cores())):
+        pool.append(_start_worker(layout, pool))
     try:
         yield pool
     finally:
@@ -75,6 +74,22 @@ def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
             worker.close()
             worker.process.terminate()
             worker.process.join()
+
+
+def worthwhile(sizes: Sequence[int], cores: int) -> int:
+    """How many workers: on a single core they only cost, but for a session whose rows should not wait in memory."""
+    if cores == 1:
+        return int(max(sizes, default=0) >= SMALL_BYTES)
+    return min(WORKERS, cores, len(sizes)) if sum(sizes) >= SMALL_BYTES else 0
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _size(task: Task) -> int:
+    return sum(file.size for file in task.found.files)
 
 
 def _start_worker(layout: Layout, pool: list[Worker]) -> Worker:
@@ -95,7 +110,7 @@ def _start_worker(layout: Layout, pool: list[Worker]) -> Worker:
 
 def conversation(layout: Layout, pool: list[Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
     """Everything the workers say, large sessions first so that none is left alone at the end."""
-    waiting = sorted(tasks, key=lambda t: sum(f.size for f in t.found.files))
+    waiting = sorted(tasks, key=_size)
     busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.send(waiting)}
     while busy:
         for answers in wait(list(busy)):
