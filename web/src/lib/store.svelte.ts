@@ -2,7 +2,7 @@
 // none keeps a copy.
 
 import { api, ApiError, listen } from "./api";
-import { fits, isOpen, join, type Entry, type Everything } from "./entries";
+import { fits, isOpen, join, type Choice, type Entry, type Everything } from "./entries";
 import { HOUR } from "./time";
 import type { Overview } from "./types";
 import { format, parse, parseWindow, roundOf, type BlockKind, type Facet, type Part, type View, type Window } from "./view";
@@ -29,8 +29,16 @@ class App {
   online = $state(true);
   grown = $state.raw<{ session: string } | null>(null);
 
-  entries = $derived(this.view.of === "sessions" ? this.everything.sessions : this.everything.engagements);
-  filtered = $derived(this.entries.filter((entry) => fits(entry, this.view)));
+  // Parts of the view by themselves: a key in the search must not filter ten thousand entries anew.
+  of = $derived(this.view.of);
+  group = $derived(this.view.group);
+  #filters = $derived(this.view.filters);
+  #open = $derived(this.view.open);
+  #ghosts = $derived(this.view.ghosts);
+  choice = $derived<Choice>({ filters: this.#filters, open: this.#open, ghosts: this.#ghosts });
+
+  entries = $derived(this.of === "sessions" ? this.everything.sessions : this.everything.engagements);
+  filtered = $derived(this.entries.filter((entry) => fits(entry, this.choice)));
   bounds = $derived(boundsOf(this.filtered.length ? this.filtered : this.entries));
   shown = $derived({ from: this.window.from ?? this.bounds.from, to: this.window.to ?? this.bounds.to });
   listed = $derived(within(this.filtered, this.settled).reverse());
