@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -161,13 +161,12 @@ def test_a_file_that_changes_once_while_it_is_copied(project: Project, monkeypat
 def test_copy_and_log_are_synced_in_this_order(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     path = project.write("a.txt", "one")
     synced: list[str] = []
-    real = os.fsync
 
-    def fsync(descriptor: int) -> None:
-        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        real(descriptor)
+    def noted(sync: Callable[[int], None]) -> Callable[[int], None]:
+        return lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")) or sync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", noted(os.fsync))
+    monkeypatch.setattr(os, "fdatasync", noted(os.fdatasync))
     kept = project.kept.before_edit(path, "e1")
     objects = project.folder / OBJECTS
     order = [synced.index(str(p)) for p in (objects / str(kept.sha256), objects)]

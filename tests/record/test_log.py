@@ -155,7 +155,7 @@ def test_after_a_failed_fsync_the_lines_are_written_again_to_a_new_segment(
     log = Log(path, NATIVE)
     log.append(line("old"), durable=True)
     log.append(line("accepted"))
-    fsync, failed = os.fsync, []
+    fsync, failed = os.fdatasync, []
 
     def fails_once(fd: int) -> None:
         if not failed:
@@ -163,7 +163,7 @@ def test_after_a_failed_fsync_the_lines_are_written_again_to_a_new_segment(
             raise OSError(errno.EIO, "Input/output error")
         fsync(fd)
 
-    monkeypatch.setattr(os, "fsync", fails_once)
+    monkeypatch.setattr(os, "fdatasync", fails_once)
     ack = log.append(line("durable"), durable=True)
     log.append(line("later"))
     log.close()
@@ -179,7 +179,7 @@ def test_a_disk_that_refuses_every_fsync_gets_no_acknowledgement(path: Path, mon
     def fails(fd: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(os, "fsync", fails)
+    monkeypatch.setattr(os, "fdatasync", fails)
     with pytest.raises(NotRecorded):
         log.append(line("a"), durable=True)
     with pytest.raises(NotRecorded):
@@ -210,8 +210,8 @@ def test_a_file_that_was_cut_short_is_read_again(path: Path) -> None:
 def test_threads_share_a_log_and_its_commits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log(path, NATIVE)
     syncs: list[int] = []
-    fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: syncs.append(fd) or fsync(fd))
+    fsync = os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", lambda fd: syncs.append(fd) or fsync(fd))
 
     def write(name: str) -> None:
         for n in range(50):

@@ -126,7 +126,7 @@ def test_a_log_without_a_chain_cannot_be_verified(tmp_path: Path) -> None:
 
 def test_every_segment_has_a_chain_of_its_own(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log(sealed, NATIVE, seal=True)
-    fsync, failed = os.fsync, []
+    fsync, failed = os.fdatasync, []
 
     def fails_once(descriptor: int) -> None:
         if not failed:
@@ -134,7 +134,7 @@ def test_every_segment_has_a_chain_of_its_own(sealed: Path, monkeypatch: pytest.
             raise OSError(errno.EIO, "Input/output error")
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", fails_once)
+    monkeypatch.setattr(os, "fdatasync", fails_once)
     add(log, "x")
     log.close()
     second = segments(sealed)[1]

@@ -44,6 +44,14 @@ def open_durable(path: Path) -> int:
     return descriptor
 
 
+def sync_file(descriptor: int) -> None:
+    """What a file holds survives a power cut when this returns; the time of its last change need not."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """The names in a folder survive a power cut when this returns."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

@@ -24,7 +24,7 @@ from pathlib import Path
 from muniment.errors import NotRecorded
 from muniment.model.events import Written
 from muniment.record.commit import Group, Later
-from muniment.record.disk import lock, segment_path, segments
+from muniment.record.disk import lock, segment_path, segments, sync_file
 from muniment.record.lines import Ack, Batch, Format, Item, Rotation, other_key
 from muniment.record.seal import Seal
 from muniment.record.tail import Observe, Tail
@@ -199,7 +199,7 @@ class Log(Tail):
         if self.rotation is None or not self._lines or not self.rotation.due(self._end, self._lines):
             return
         try:
-            os.fsync(self._descriptor)
+            sync_file(self._descriptor)
         except OSError as error:
             raise self._give_up(error) from error
         self._unsynced = []
@@ -262,7 +262,7 @@ class Log(Tail):
 
     def _sync(self) -> None:
         try:
-            os.fsync(self._descriptor)
+            sync_file(self._descriptor)
         finally:
             self._syncing.release()
 
@@ -278,7 +278,7 @@ class Log(Tail):
                 self._open_segment(self._number + 1)
                 self._tell_others(failed)
                 self._add([])
-                os.fsync(self._descriptor)
+                sync_file(self._descriptor)
             except (OSError, NotRecorded) as again:
                 raise self._give_up(error) from again
             finally:

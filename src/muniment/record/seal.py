@@ -22,6 +22,7 @@ from msgspec import Struct
 from muniment import files
 from muniment.errors import StoreError
 from muniment.model import Problem
+from muniment.record.disk import sync_file
 
 _SPAN_BYTES = 1 << 20
 
@@ -79,7 +80,7 @@ class Seal:
 
     def sync(self) -> None:
         """What is sealed so far survives a power cut."""
-        os.fsync(self._descriptor)
+        sync_file(self._descriptor)
 
     def close(self) -> None:
         if self._descriptor >= 0:

@@ -186,7 +186,7 @@ class AcksAfterAFailedSync(Broken):
 
 class _TrustsTheSecondSync(log.Log):
     def _next_segment(self, error: OSError, waiting: Sequence[object]) -> None:
-        os.fsync(self._descriptor)
+        os.fdatasync(self._descriptor)
         self._unsynced = []
 
 

@@ -121,14 +121,14 @@ def test_threads_share_a_log(path: Path) -> None:
 def test_an_interrupted_wait_does_not_stop_the_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while another thread syncs for us; then the log is closed, as a `with` block does."""
     opened = log.Log(path, FORM)
-    real, began = os.fsync, threading.Event()
+    real, began = os.fdatasync, threading.Event()
 
     def slow(descriptor: int) -> None:
         began.set()
         time.sleep(0.4)
         real(descriptor)
 
-    monkeypatch.setattr(os, "fsync", slow)
+    monkeypatch.setattr(os, "fdatasync", slow)
     leader = threading.Thread(target=lambda: opened.append(line("leader"), durable=True))
     leader.start()
     began.wait()

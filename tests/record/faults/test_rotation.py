@@ -32,6 +32,13 @@ def writer(name: str, path: Path, acked: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", WRITER, name, str(path), str(MAX_BYTES)], stdout=out)
 
 
+def until_told(acked: Path, lines: int) -> None:
+    """Until a writer is at work, however slow the machine is."""
+    end = time.monotonic() + 60
+    while acked.read_bytes().count(b"\n") < lines and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
     path = tmp_path / "home" / "history.jsonl"
     random.seed(counts.seed)
@@ -41,7 +48,8 @@ def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
         acks.append(tmp_path / f"acked-{number}")
         running.append(writer(f"w{number}", path, acks[-1]))
         if len(running) >= 3:
-            time.sleep(random.uniform(0.05, 0.3))
+            until_told(acks[-1], 30)
+            time.sleep(random.uniform(0, 0.2))
             victim = running.pop(random.randrange(len(running)))
             victim.send_signal(signal.SIGKILL)
             victim.wait()
@@ -50,7 +58,7 @@ def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
         left.wait()
     told = [line for ack in acks for line in ack.read_text().split("\n")[:-1]]
     found = [entry.uuid for entry in read_entries(path, 10_000_000, False, {})]
-    assert len(told) > 200
+    assert len(told) > 30 * (len(acks) - 2), "each was killed at its work"
     assert set(told) <= set(found)
     assert len(found) == len(set(found))
     longest = 400

@@ -21,7 +21,7 @@ from .subjects import Ours
 @contextmanager
 def failing_sync(path: Path, monkeypatch: pytest.MonkeyPatch, times: int = 1) -> Iterator[None]:
     """The next so many fsyncs of this file fail; those of others do not."""
-    left, real = [times], os.fsync
+    left, real = [times], os.fdatasync
 
     def fsync(descriptor: int) -> None:
         if left[0] and os.path.exists(path) and os.fstat(descriptor).st_ino == path.stat().st_ino:
@@ -30,7 +30,7 @@ def failing_sync(path: Path, monkeypatch: pytest.MonkeyPatch, times: int = 1) ->
         real(descriptor)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fsync)
+        patch.setattr(os, "fdatasync", fsync)
         yield
 
 
@@ -77,7 +77,7 @@ def test_both_contents_of_an_id_move_to_the_next_segment(path: Path, monkeypatch
 def test_a_disk_that_failed_for_good_is_told_of_by_everything(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The background found out first, and nobody may be told that all is well."""
     opened = log.Log(path, FORM)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(5, "Input/output error")))
+    monkeypatch.setattr(os, "fdatasync", lambda descriptor: (_ for _ in ()).throw(OSError(5, "Input/output error")))
     opened.append(line("accepted"))
     deadline = time.monotonic() + 5
     while opened._broken is None and time.monotonic() < deadline:
@@ -134,7 +134,7 @@ def test_a_sync_under_way_covers_nothing_of_the_file_that_took_its_place(
     """One thread waits for the disk, another begins a new file: what it wrote there is not synced by the first."""
     opened = log.Log(path, FORM, rotation=Renamed(path, 2))
     opened.append(line("a"), durable=True)
-    real, began, go_on = os.fsync, threading.Event(), threading.Event()
+    real, began, go_on = os.fdatasync, threading.Event(), threading.Event()
     synced: list[int] = []
 
     def slow(descriptor: int) -> None:
@@ -144,7 +144,7 @@ def test_a_sync_under_way_covers_nothing_of_the_file_that_took_its_place(
             go_on.wait(10)
         real(descriptor)
 
-    monkeypatch.setattr(os, "fsync", slow)
+    monkeypatch.setattr(os, "fdatasync", slow)
     waiting = threading.Thread(target=lambda: opened.append(line("b"), durable=True))
     waiting.start()
     began.wait()
