@@ -146,7 +146,7 @@ def test_restore_waits_for_no_pipe(tmp_path: Path) -> None:
         pipe.parent.mkdir(parents=True)
         os.mkfifo(pipe)
         out = tmp_path / f"out-{Path(name).name}"
-        ran = run(tmp_path / "store", "restore", tree.sessions[1].id, "--to", out, timeout=8)
+        ran = run(tmp_path / "store", "restore", tree.sessions[1].id, "--to", out, timeout=60)
         assert ran.code in (6, 8), ran
 
 

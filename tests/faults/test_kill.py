@@ -105,7 +105,7 @@ def test_a_killed_parent_takes_its_workers_along(tmp_path: Path) -> None:
         process.wait()
         again = start(store, "inscribe", tree.home)
         try:
-            _, err = again.communicate(timeout=10)
+            _, err = again.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             kill(again)
             pytest.fail(f"killed after {moment:.3f} s, its workers hold the lock of the store for ever")

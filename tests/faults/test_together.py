@@ -117,7 +117,7 @@ def test_readers_do_not_wait_for_a_stopped_writer(tmp_path: Path) -> None:
     time.sleep(0.25)
     os.killpg(process.pid, signal.SIGSTOP)
     try:
-        assert run(store, "sessions", timeout=20).code == 0
+        assert run(store, "sessions", timeout=120).code == 0
     finally:
         os.killpg(process.pid, signal.SIGCONT)
     assert finish(process).code == 0

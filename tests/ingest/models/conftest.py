@@ -37,7 +37,7 @@ class Api:
     def _call(self, body: Any) -> Any:
         data = None if body is None else json.dumps(body).encode()
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(urllib.request.Request(f"{self.url}/control", data), timeout=10) as response:
+        with opener.open(urllib.request.Request(f"{self.url}/control", data), timeout=60) as response:
             return json.load(response)
 
 
@@ -69,7 +69,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def settings(api: Api, tmp_path: Path) -> Settings:
     return Settings(
-        "anthropic", "claude-sonnet-5-5", url=api.url, timeout=5, retries=2, poll=0.01, cache=tmp_path / "kept"
+        "anthropic", "claude-sonnet-5-5", url=api.url, timeout=60, retries=2, poll=0.01, cache=tmp_path / "kept"
     )
 
 

