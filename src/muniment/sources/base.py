@@ -378,6 +378,11 @@ def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
         yield Record(offset, b"" if skipped else rest, skipped + len(rest), torn=True)
 
 
+def too_long(record: Record) -> str:
+    """What to say of a line that is kept and not read; nothing of one that can be."""
+    return f"a line of {record.length} bytes is kept and not read" if record.length > MAX_LINE_BYTES else ""
+
+
 def is_whole(record: Record, decode: Callable[[bytes], object]) -> bool:
     """Whether a record can be read: a last line without its newline counts once it is whole."""
     try:

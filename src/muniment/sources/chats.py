@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from muniment.model import Block, Facts, Media, Ref, Round, Text, Tool, Unknown, codec
 from muniment.model.rounds import Role
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
+from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole, too_long
 from muniment.sources.builder import Draft, RoundBuilder, quiet
 
 _UNREAD = b"# "
@@ -76,13 +76,13 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
 
 
 def _is_blank(record: Record) -> bool:
-    return not record.raw.strip() and record.length <= MAX_LINE_BYTES
+    return not record.raw.strip() and not too_long(record)
 
 
 def _said(record: Record, tell: Tell) -> Said:
     ref = Ref(record.offset, record.length)
-    if record.length > MAX_LINE_BYTES:
-        return _damaged(f"a line of {record.length} bytes is kept and not read", ref)
+    if what := too_long(record):
+        return _damaged(what, ref)
     if record.raw.startswith(_UNREAD):
         return _damaged(record.raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
     try:

@@ -36,7 +36,13 @@ class Part(NamedTuple):
 
 def decode(raw: bytes) -> Part:
     """What a line holds: the fields before the list, one entry, or the fields behind it. Raises ValueError."""
-    raw = raw.strip(_BETWEEN)
+    try:
+        return _decoded(raw.strip(_BETWEEN))
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def _decoded(raw: bytes) -> Part:
     if raw.endswith(b"["):
         fields = codec.mapping(codec.loads(raw + b"]}"))
         return Part("head", dict(list(fields.items())[:-1]))

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.base import Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
@@ -49,8 +49,8 @@ class Reader:
         if not self.begun:
             self.begun, self.round.offset = True, record.offset
         if not record.raw.strip():
-            if record.length > MAX_LINE_BYTES:
-                self._damaged(record, f"a line of {record.length} bytes is kept and not read")
+            if what := too_long(record):
+                self._damaged(record, what)
             return None
         try:
             line = records.decode(record.raw)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from muniment.model import Facts, Ref, Round
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole
+from muniment.sources.base import Record, is_whole, too_long
 from muniment.sources.codex import oldest, records
 from muniment.sources.codex.records import Line, text
 from muniment.sources.codex.rounds import RoundReader
@@ -50,8 +50,7 @@ def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
             continue
         ref = Ref(record.offset, record.length)
         if not record.raw.strip():
-            if record.length > MAX_LINE_BYTES:
-                what = f"a line of {record.length} bytes is kept and not read"
+            if what := too_long(record):
                 yield from turns.damaged(Placed(Line("damaged", {"what": what}), ref, "damaged"))
             continue
         try:

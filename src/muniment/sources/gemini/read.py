@@ -14,7 +14,7 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.base import Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, quiet, rounds_of
 from muniment.sources.gemini import objects, parts, prompts, records
 from muniment.sources.gemini.records import listing, parts_of, text
@@ -47,8 +47,7 @@ class Reader:
             self.begun, self.round.offset = True, record.offset
         ref = Ref(record.offset, record.length)
         if not record.raw.strip():
-            if record.length > MAX_LINE_BYTES:
-                what = f"a line of {record.length} bytes is kept and not read"
+            if what := too_long(record):
                 self.round.add(Unknown(kind="damaged", damage=what, ref=ref))
             return None
         try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from muniment.model import Facts, Ref, Round, Unknown, Usage
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Record
+from muniment.sources.base import Record, too_long
 from muniment.sources.builder import RoundBuilder, quiet, rounds_of
 from muniment.sources.pi import events, parts, records
 from muniment.sources.pi.records import CUSTOM_ROLES, rest, text
@@ -49,8 +49,8 @@ class Reader:
         if first:
             self.begun, self.round.offset = True, record.offset
         if not record.raw.strip():
-            if record.length > MAX_LINE_BYTES:
-                self._damaged(record, f"a line of {record.length} bytes is kept and not read")
+            if what := too_long(record):
+                self._damaged(record, what)
             return None
         try:
             entry = records.decode(record.raw)

@@ -17,7 +17,7 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.model.facts import TITLE_RANK
-from muniment.sources.base import MAX_LINE_BYTES, Dialect, Record
+from muniment.sources.base import Dialect, Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
 from muniment.sources.recorded import lines, parts
 
@@ -63,8 +63,7 @@ def read(form: Form, records: Iterable[Record], facts: Facts) -> Iterator[Round]
 def _told(form: Form, record: Record) -> list[Event] | str | None:
     """What a record says, or what is wrong with it; None for one that is not there, or not yet."""
     if not record.raw.strip():
-        too_long = record.length > MAX_LINE_BYTES and not record.torn
-        return f"a line of {record.length} bytes is kept and not read" if too_long else None
+        return None if record.torn else too_long(record) or None
     try:
         return form.spoken.events(record.raw)
     except ValueError as error:
