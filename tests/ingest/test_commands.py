@@ -47,7 +47,7 @@ def test_outcomes_as_json(cli: Cli) -> None:
     session = put(cli)
     cli("inscribe")
     (outcome,) = json.loads(cli("ingest", "--json").stdout)
-    assert (outcome["session_id"], outcome["what"], outcome["extractor"]) == (session.id, "extracted", "offline-2")
+    assert (outcome["session_id"], outcome["what"], outcome["extractor"]) == (session.id, "extracted", "offline-3")
 
 
 @pytest.mark.parametrize(

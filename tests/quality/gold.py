@@ -23,6 +23,8 @@ from muniment.sources.base import records
 FOLDER = Path(__file__).parent
 LATER = "later.json"
 """Sessions that were labelled when there was an extractor, before it was run on them; learned from since."""
+SHORT = "short.json"
+"""Sessions of one or two rounds, labelled in the same way; never learned from."""
 
 
 class Labelled(Struct, frozen=True):

@@ -4,6 +4,7 @@
   prediction has taken is at most one turn away. Sessions with a single engagement count: a boundary there is wrong.
 - **Pk**: a window of half the mean length of the session's true ranges is moved over the turns; it is the part of
   all windows, of all sessions together, for which prediction and label disagree whether both ends are in one range.
+- **WindowDiff**: the same windows, disagreeing on how many boundaries lie in them.
 - **Method and phase**: of each true engagement, compared with the predicted one that shares the most turns with it.
 - **Identity**: sessions whose agent's name, or that there is none, was told.
 """
@@ -38,6 +39,7 @@ class Score(Struct, frozen=True):
     recall: float
     f1: float
     pk: float
+    window_diff: float
     method: float
     phase: float
     identity: float
@@ -55,7 +57,8 @@ def score(found: Sequence[Found], labels: Sequence[Label]) -> Score:
         precision=hits / predicted if predicted else 0.0,
         recall=hits / true if true else 0.0,
         f1=2 * hits / (predicted + true) if predicted + true else 0.0,
-        pk=_part(sum(wrong for wrong, _ in windows), sum(count for _, count in windows)),
+        pk=_part(sum(apart for apart, _, _ in windows), sum(count for _, _, count in windows)),
+        window_diff=_part(sum(counted for _, counted, _ in windows), sum(count for _, _, count in windows)),
         method=_part(sum(one is not None and one.method == true.method for one, true in nearest), len(nearest)),
         phase=_part(sum(one is not None and one.phase == true.phase for one, true in nearest), len(nearest)),
         identity=_part(sum(one.agent_name == label.agent_name for one, label in pairs), len(pairs)),
@@ -78,12 +81,12 @@ def matched(predicted: Sequence[int], true: Sequence[int]) -> int:
     return hits
 
 
-def _windows(predicted: Sequence[int], true: Sequence[int], turns: int) -> tuple[int, int]:
-    """Windows on which the two disagree, and all windows, of one session."""
+def _windows(predicted: Sequence[int], true: Sequence[int], turns: int) -> tuple[int, int, int]:
+    """Windows on which the two disagree whether, and how often, it is cut, and all windows, of one session."""
     width = max(1, round(turns / (len(true) + 1) / 2))
     ours, theirs = _parts(predicted, turns), _parts(true, turns)
-    ends = [(at, at + width) for at in range(turns - width)]
-    return sum((ours[a] == ours[b]) != (theirs[a] == theirs[b]) for a, b in ends), len(ends)
+    cuts = [(ours[at + width] - ours[at], theirs[at + width] - theirs[at]) for at in range(turns - width)]
+    return sum(bool(one) != bool(other) for one, other in cuts), sum(one != other for one, other in cuts), len(cuts)
 
 
 def _parts(starts: Sequence[int], turns: int) -> list[int]:

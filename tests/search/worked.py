@@ -23,7 +23,7 @@ def engagement(name: str, number: int, turns: tuple[int, int], **more: Any) -> K
         "turn_range": turns,
         "turn_ranges": (turns,),
         "engagement_id": f"{session_id(name)[:8]}-{number}",
-        "extractor": "offline-2",
+        "extractor": "offline-3",
         "started": "2026-03-19T10:00:00.000Z",
         "ended": "2026-03-19T11:00:00.000Z",
     }

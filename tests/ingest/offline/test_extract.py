@@ -106,7 +106,7 @@ def test_a_session_without_words_is_one_engagement() -> None:
 
 
 @given(st.lists(TURNS, max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_text_makes_it_fail(turns: list[Turn]) -> None:
     made = offline.extract(session(*turns))
     numbers = [at for one in made.engagements for first, last in one.turn_ranges for at in range(first, last + 1)]

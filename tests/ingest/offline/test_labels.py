@@ -44,6 +44,16 @@ def test_messages_of_commits_name_the_kind_of_change() -> None:
     assert only(turn(asked, CODE, run('git commit -m "feat: show totals"'))).method == "build"
 
 
+def test_a_single_follow_up_counts_for_less_than_the_request() -> None:
+    assert only(turn("The importer crashes on empty rows", CODE), turn("and add a test for it", CODE)).method == "debug"
+
+
+def test_files_of_the_pipeline_tell_that_it_is_about_delivery() -> None:
+    asked = "Add a workflow that checks the spelling on every push"
+    assert only(turn(asked, edit("/proj/app/.github/workflows/spelling.yml"))).method == "deploy"
+    assert only(turn(asked, CODE)).method == "build"
+
+
 def test_an_engagement_that_was_delivered_is_completed() -> None:
     assert only(turn("Add a button", CODE)).phase == "completed"
 
@@ -52,6 +62,12 @@ def test_one_that_was_cut_off_is_in_progress() -> None:
     cut = only(turn("Add a button", CODE), turn("Make the other button wider as well", run("sleep 100"), closing=""))
     assert cut.phase == "in-progress"
     assert cut.next_steps == ("Make the other button wider as well",)
+
+
+def test_a_slip_of_the_keyboard_before_other_work_leaves_nothing_open() -> None:
+    other = turn("New feature: draw charts of prices", edit("/proj/shop/chart.py"), cwd="/proj/shop")
+    made = offline.extract(session(turn("Add a button", CODE), turn("/", closing=""), other)).engagements
+    assert [(one.turn_ranges, one.phase) for one in made] == [(((1, 2),), "completed"), (((3, 3),), "completed")]
 
 
 def test_one_that_was_announced_is_in_progress() -> None:

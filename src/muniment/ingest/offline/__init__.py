@@ -21,7 +21,7 @@ from muniment.ingest.skeleton import Skeleton
 from muniment.model import Facts
 from muniment.model.engagements import Engagement, Extraction
 
-NAME = "offline-2"
+NAME = "offline-3"
 _SUMMARY_CHARS = 200
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from muniment.ingest.offline.features import features
+from muniment.ingest.offline.features import walk
 from muniment.ingest.offline.hearing import Heard
 from muniment.ingest.offline.weights import THRESHOLD, WEIGHTS
 
@@ -25,7 +25,7 @@ def segments(heard: Sequence[Heard], weights: Sequence[float] = WEIGHTS) -> list
 
 def boundaries(heard: Sequence[Heard], weights: Sequence[float]) -> list[int]:
     """The positions at which an engagement begins, without the first."""
-    return [at for at, row in enumerate(features(heard), 1) if probability(row, weights) >= THRESHOLD]
+    return list(walk(heard, lambda _, row: probability(row, weights) >= THRESHOLD))
 
 
 def probability(row: Sequence[float], weights: Sequence[float]) -> float:

@@ -102,7 +102,8 @@ _METHODS = {
     "reorg": r"""
         refactor|rename|renaming|reorgani[sz]|restructur|clean ?up|tidy|dedup|simplif|merge conflicts?|rebase|squash
         rework the commits|unused|dead code|redundant|flatten|extract (?:in)?to|split (?:in)?to|move (?:\S+ ){1,4}to
-        consolidate|amend|commit message|pending changes|uncommitted|consisten|naming""",
+        consolidate|amend|commit message|pending changes|uncommitted|consisten|naming|obsolete|monorepo
+        (?:bring|fold|group|pull) (?:\S{1,40} ){1,8}into""",
     "triage": r"""
         triage|feedback|pr comments?|review comments?|comments? on|prioriti[sz]|backlog|open issues
         which (?:ones|of these)|go through|sort out|tickets|categori[sz]e""",
@@ -111,14 +112,14 @@ _METHODS = {
         not (?:work|visible|correct|show|render|found|load|updat|respond|appear)|any ?more|any idea why|weird|strange
         (?:don'?t|do not|didn'?t) see|never saw|shouldn'?t|should (?:still|not|never)|regression
         (?:this|an|the) (?:\w{1,40} )?(?:issue|problem)|doesn'?t|does not|isn'?t|wrong|investigate|stack ?trace
-        traceback|\w{0,40}exception|vulnerab|inject|leak|hang|stuck|flaky
+        traceback|\w{0,40}exception|vulnerab|inject|leak|hang|stuck|flak(?:y|i)
         race condition|root cause|what'?s the problem|slower|silently|incorrect|unexpected|deadlock|panic
         risks?\b|causes?\b|worked (?:once|before)|lost\b|never (?:actually )?work|troubleshoot|diagnos|debug
         no longer|nothing happens|can'?t (?:get|find|see|connect|open|run|log)""",
     "deploy": r"""
         deploy|releas|publish|ci\b|pipeline|workflow|docker|kubernetes|terraform|production|staging|rollout
         branch protection|protected? main|dev branch|set ?up (?:the )?(?:repo|environment|server)|npm publish|pypi
-        hosting|github actions|start (?:the )?(?:server|service|dashboard)|spin up""",
+        hosting|github actions?|start (?:the )?(?:server|service|dashboard)|spin up""",
     "research": r"""
         explain|how do(?:es)?|what (?:is|are|does|happens|would|value|data)|why (?:is|does|do|are|did)|compare
         difference

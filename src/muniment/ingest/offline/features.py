@@ -1,73 +1,103 @@
-"""What speaks for and against a new engagement at a turn: eight numbers with a reason each.
+"""What speaks for and against a new engagement at a turn: ten numbers with a reason each.
 
-They compare a turn with the few before and after it and need no segmentation to be known first, so that one pass is
-enough and the weights can be learned turn by turn. The words of a new subject are new, and those of the old one end. A
-follow-up leans on what came before, corrects it, or goes on in the same files. And where every prompt of a session is
-much work, prompts are tasks; where it is little, they are talk about one.
+A turn is compared with the engagement that it would continue, as far as that has come, and with the next few turns. The
+words and files of new work are new to it, and its own words end; a follow-up leans on what came before, corrects it,
+or goes on in the same files. What an engagement is depends on where it began, so turns are read in order (`walk`), and
+whoever decides says at each turn whether one begins there. A prompt that only answers begins nothing, whatever follows.
 
 What was tried and did not help on sessions that were left out is told in docs/decisions/0008.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from muniment.ingest.offline import cues, projects
 from muniment.ingest.offline.deeds import Deeds, is_paper
 from muniment.ingest.offline.hearing import Heard
 
-NAMES = ("bias", "novel", "ends", "opening", "pointing", "following", "kind", "files", "pace")
+NAMES = ("bias", "novel", "ends", "opening", "pointing", "following", "asking", "kind", "other", "same", "worked")
+
+Row = tuple[float, ...]
+"""The numbers of one turn, in the order of `NAMES`."""
 
 _FEW_WORDS = 6
 _FEW_CHAINS = 5
-_MOST_ACTS = 40
 _OPENING_WORDS, _POINTING_WORDS, _FOLLOWING_WORDS = 30, 8, 12
 
 
-def features(heard: Sequence[Heard]) -> list[tuple[float, ...]]:
-    """For every turn but the first, in the order of `NAMES`."""
-    pace = _pace(heard)
-    rows: list[tuple[float, ...]] = []
-    kind = _kind(heard[0].deeds) if heard else ""
+class SoFar:
+    """The engagement that a turn would continue."""
+
+    def __init__(self, first: Heard) -> None:
+        self.told: set[str] = set()
+        self.files: set[str] = set()
+        self.worked = False
+        self.add(first)
+
+    def add(self, one: Heard) -> None:
+        self.told |= one.told
+        self.files |= one.files
+        self.worked = self.worked or one.deeds.edits > 0
+
+
+def walk(heard: Sequence[Heard], begins: Callable[[int, Row], bool]) -> Iterator[int]:
+    """The positions at which engagements begin, without the first; `begins` decides by position and row."""
+    if not heard:
+        return
+    so_far = SoFar(heard[0])
+    kind = _kind(heard[0].deeds)
     for at in range(1, len(heard)):
         now = _kind(heard[at].deeds)
-        changed = float({kind, now} == _KINDS)
-        rows.append((1.0, *_words(heard, at), *_prompt(heard[at - 1], heard[at]), changed, _same(heard, at), pace))
+        row = _row(heard, at, so_far, {kind, now} == _KINDS)
+        if row and begins(at, row):
+            yield at
+            so_far = SoFar(heard[at])
+        so_far.add(heard[at])
         kind = now or kind
-    return rows
+
+
+def _row(heard: Sequence[Heard], at: int, so_far: SoFar, changed: bool) -> Row | None:
+    """Nothing if the prompt only answers."""
+    said = heard[at].said[:400].split()
+    opens = _opens(heard[at - 1], heard[at], said)
+    if not opens and _answers(heard[at]):
+        return None
+    return (
+        1.0,
+        *_words(heard, at, so_far),
+        float(opens),
+        *_prompt(said, opens),
+        float(changed),
+        *_files(heard, at, so_far),
+        float(so_far.worked),
+    )
 
 
 # -- words: what is new, and what is heard no more
 
 
-def _words(heard: Sequence[Heard], at: int) -> tuple[float, float]:
+def _words(heard: Sequence[Heard], at: int, so_far: SoFar) -> tuple[float, float]:
     terms = heard[at].terms
-    new = terms - _told(heard[max(0, at - 2) : at])
-    return len(new) / max(len(terms), _FEW_WORDS), _ends(heard, at)
+    return len(terms - so_far.told) / max(len(terms), _FEW_WORDS), _ends(heard, at)
 
 
 def _ends(heard: Sequence[Heard], at: int) -> float:
-    """The part of the words common to the last three turns that are not in the next three."""
+    """The part of the words common to the last three turns that are not in the next three; for half of what it is
+    where there is but one turn before, whose words were never said twice."""
     before = [one.told for one in heard[max(0, at - 3) : at]]
     chains = frozenset[str]().union(*(one & other for one, other in combinations(before, 2))) if at > 1 else before[0]
-    return len(chains - _told(heard[at : at + 3])) / max(len(chains), _FEW_CHAINS)
-
-
-def _told(heard: Iterable[Heard]) -> frozenset[str]:
-    return frozenset[str]().union(*(one.told for one in heard))
+    after = frozenset[str]().union(*(one.told for one in heard[at : at + 3]))
+    return len(chains - after) / max(len(chains), _FEW_CHAINS) / (1 if at > 1 else 2)
 
 
 # -- the prompt: how it begins
 
 
-def _prompt(former: Heard, now: Heard) -> tuple[float, float, float]:
-    said = now.said[:400].split()
-    opens = _opens(former, now, said)
-    points = bool(cues.POINTING.search(" ".join(said[:_POINTING_WORDS])))
-    follows = not opens and bool(cues.FOLLOWING.search(" ".join(said[:_FOLLOWING_WORDS])))
-    return float(opens), float(points), float(follows)
+def _answers(now: Heard) -> bool:
+    """Whether it says nothing of its own: a yes, a no, a word to go on."""
+    return not now.terms or bool(cues.ASSENT.match(now.said[:120]))
 
 
 def _opens(former: Heard, now: Heard, said: Sequence[str]) -> bool:
@@ -79,7 +109,14 @@ def _opens(former: Heard, now: Heard, said: Sequence[str]) -> bool:
     return bool(cues.OPENING.search(" ".join(said[:_OPENING_WORDS])))
 
 
-# -- the work: of which kind it is, on which files, and how much of it a prompt is worth
+def _prompt(said: Sequence[str], opens: bool) -> tuple[float, float, float]:
+    """Whether it points back, whether it corrects or adds, and whether it asks for something to be done."""
+    points = bool(cues.POINTING.search(" ".join(said[:_POINTING_WORDS])))
+    follows = not opens and bool(cues.FOLLOWING.search(" ".join(said[:_FOLLOWING_WORDS])))
+    return float(points), float(follows), float(bool(cues.REQUEST.match(" ".join(said))))
+
+
+# -- the work: of which kind it is, and on which files
 
 _KINDS = {"code", "prose"}
 
@@ -90,17 +127,12 @@ def _kind(deeds: Deeds) -> str:
     return "prose" if deeds.prose and not all(map(is_paper, deeds.written)) else ""
 
 
-def _same(heard: Sequence[Heard], at: int) -> float:
-    """The part of the files that were written or read both before and after, of the smaller number."""
-    before, after = _files(heard[max(0, at - 4) : at]), _files(heard[at : at + 2])
-    return len(before & after) / max(1, min(len(before), len(after)))
+def _files(heard: Sequence[Heard], at: int, so_far: SoFar) -> tuple[float, float]:
+    """The part of the files of this turn and the next that are other ones, and of this turn's that are the same.
 
-
-def _files(heard: Iterable[Heard]) -> frozenset[str]:
-    return frozenset[str]().union(*(one.deeds.written | one.deeds.seen for one in heard))
-
-
-def _pace(heard: Sequence[Heard]) -> float:
-    """How much is done on a prompt of this session, on average; the last one may not be at its end."""
-    done = [math.log1p(min(one.acts, _MOST_ACTS)) for one in heard[:-1]]
-    return sum(done) / max(1, len(done))
+    For the same ones the last two turns count in any case: an engagement that has just begun has few files yet."""
+    now, earlier = heard[at].files, heard[max(0, at - 2)].files - so_far.files
+    soon = now.union(*(one.files for one in heard[at + 1 : at + 2]))
+    other = len(soon - so_far.files) / max(1, len(soon)) if so_far.files else 0.0
+    same = len(now & so_far.files) + len(now & earlier)
+    return other, same / max(1, min(len(now), len(so_far.files) + len(earlier)))

@@ -33,6 +33,11 @@ class Heard(Struct, frozen=True):
     def acts(self) -> int:
         return self.deeds.edits + self.deeds.looks
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Written or read."""
+        return self.deeds.written | self.deeds.seen
+
 
 def hear(turn: Turn, cwd: str | None = None) -> Heard:
     """A turn, read; `cwd` is where the session was before it."""

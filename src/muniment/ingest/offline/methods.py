@@ -19,6 +19,8 @@ _OPENER_CHARS = 400
 _FIRST_WORDS = 160
 _LATER_CHARS = 150
 _LATER_TURNS = 12
+_FEW_LATER = 3
+"""So few later turns count for less than the request, each the same as if there were so many."""
 _CLOSING_CHARS = 1500
 _ANSWERED = 200
 """An answer of so many characters is one."""
@@ -38,6 +40,7 @@ _OF_PREFIX = {
 }
 _PLAN_FILE = re.compile(r"plan|roadmap", re.IGNORECASE)
 _DESIGN_FILE = re.compile(r"design|spec|adr|rfc|architecture", re.IGNORECASE)
+_DEPLOY_FILE = re.compile(r"workflows/|dockerfile|compose\.ya?ml|\.tf$|jenkinsfile|gitlab-ci", re.IGNORECASE)
 
 
 def method(heard: Sequence[Heard]) -> Method:
@@ -63,7 +66,7 @@ def _said(heard: Sequence[Heard]) -> dict[str, float]:
         text = _text(one, _LATER_CHARS)
         for name, pattern in cues.METHODS.items():
             if pattern.search(text):
-                scores[name] = scores.get(name, 0.0) + 1 / len(later)
+                scores[name] = scores.get(name, 0.0) + 1 / max(_FEW_LATER, len(later))
     return scores
 
 
@@ -78,7 +81,7 @@ def _done(heard: Sequence[Heard]) -> dict[str, float]:
     prose = sum(one.deeds.prose for one in heard)
     if edits > prose:
         deeds = {"build": 1.5, "debug": 0.8, "reorg": 0.5, "write": 2.0 * prose / edits - 1.0}
-        deeds |= dict.fromkeys(("research", "discuss", "plan", "design", "triage"), -2.0)
+        deeds |= {"triage": -0.5, **dict.fromkeys(("research", "discuss", "plan", "design"), -2.0)}
     elif prose:
         deeds = _documents(" ".join(name for one in heard for name in one.deeds.written))
     elif sum(len(one.turn.closing) for one in heard) > _ANSWERED:
@@ -86,6 +89,7 @@ def _done(heard: Sequence[Heard]) -> dict[str, float]:
     else:
         deeds = {"build": 0.5}  # asked for and not begun: only the words tell
     deeds["debug"] = deeds.get("debug", 0.0) + _explained(heard)
+    deeds["deploy"] = deeds.get("deploy", 0.0) + _shipped(heard)
     votes = _committed(heard)
     return {name: deeds.get(name, 0.0) + votes.get(name, 0.0) for name in deeds | votes}
 
@@ -94,6 +98,12 @@ def _explained(heard: Sequence[Heard]) -> float:
     """The part of the answers that say why something went wrong."""
     answers = [one.turn.closing[:_CLOSING_CHARS] for one in heard if one.turn.closing]
     return sum(bool(cues.CAUSE.search(text)) for text in answers) / max(1, len(answers))
+
+
+def _shipped(heard: Sequence[Heard]) -> float:
+    """Points for work on how the project is tested and delivered elsewhere, if half of the files are of that kind."""
+    names = [name for one in heard for name in one.deeds.written]
+    return 1.5 if names and sum(bool(_DEPLOY_FILE.search(name)) for name in names) * 2 >= len(names) else 0.0
 
 
 def _documents(names: str) -> dict[str, float]:

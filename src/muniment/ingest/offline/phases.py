@@ -13,7 +13,7 @@ _TAIL = 400
 
 def phase(heard: Sequence[Heard], last: bool) -> Phase:
     """The state in which these turns left the work; `last` if nothing came after them in the session."""
-    end = heard[-1]
+    end = heard[-1] if last else _answered(heard)
     closing = end.turn.closing[-_TAIL:]
     events = dict(end.turn.events)
     if cues.BLOCKED.search(events.get("error", "")[:_TAIL]) or (last and cues.BLOCKED.search(closing)):
@@ -23,6 +23,11 @@ def phase(heard: Sequence[Heard], last: bool) -> Phase:
     if cues.DROPPED.match(end.said[:80]) and not end.deeds.edits:
         return "abandoned"
     return "in-progress" if _open(end, closing, last) else "completed"
+
+
+def _answered(heard: Sequence[Heard]) -> Heard:
+    """The last turn that came to anything: where other work follows, a slip of the keyboard leaves nothing open."""
+    return next((one for one in reversed(heard) if one.turn.assistant or one.acts), heard[-1])
 
 
 def _open(end: Heard, closing: str, last: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WEIGHTS = (-5.18, 3.18, 2.25, 2.55, -1.07, -1.25, 1.97, -1.1, 0.64)
+WEIGHTS = (-6.0, 4.11, 3.17, 3.33, -1.41, -1.39, 0.72, 1.94, 1.44, -1.13, 0.97)
 
-THRESHOLD = 0.3
+THRESHOLD = 0.4
 """Below one half, because a boundary that is missed joins two engagements under one name."""
