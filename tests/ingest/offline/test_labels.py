@@ -44,6 +44,11 @@ def test_messages_of_commits_name_the_kind_of_change() -> None:
     assert only(turn(asked, CODE, run('git commit -m "feat: show totals"'))).method == "build"
 
 
+def test_a_patch_that_is_applied_is_an_edit() -> None:
+    asked = "Fix issue 27: arrivals after midnight are shown a day early"
+    assert only(turn(asked, *[look("/proj/a.py")] * 4, run("git apply fix.patch"), closing=ANSWER)).method == "debug"
+
+
 def test_a_single_follow_up_counts_for_less_than_the_request() -> None:
     assert only(turn("The importer crashes on empty rows", CODE), turn("and add a test for it", CODE)).method == "debug"
 

@@ -17,6 +17,8 @@ _GIT = re.compile(
     r"\bgit (?:-[Cc] \S{1,300} ){0,3}(commit|push|tag|merge|rebase|checkout|switch|pull)\b"
     r"|\bgh (pr create|release create|pr merge)"
 )
+_APPLIES = re.compile(r"\bgit (?:apply|am)\b|\bpatch -p\d")
+"""A patch is an edit, whoever wrote it."""
 _TESTED = re.compile(r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|ctest|unittest|tox|test)\b")
 _FAILED = re.compile(
     r"\b[1-9]\d{0,5} (?:failed|failing|failures|errors?)\b|^(?:FAIL|FAILED|not ok)\b|--- FAIL|result: FAILED",
@@ -73,7 +75,7 @@ def of(turn: Turn) -> Deeds:
     return Deeds(
         written=frozenset(written),
         seen=frozenset(seen - written),
-        edits=len(edits),
+        edits=len(edits) + sum(bool(_APPLIES.search(act.command[:_COMMAND_CHARS])) for act in looks),
         prose=sum(bool(act.paths) and all(map(is_prose, act.paths)) for act in edits),
         looks=len(looks),
         subjects=tuple(text for act, asked in run if "commit" in asked for text in _quoted(act, "-m", "--message")),
