@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser import expect, resting, until
 from tests.page import relatives
 from tests.page.conftest import Open, Viewer, muniment, serve
 from tests.page.relatives import FIRST, FULL, WINDOWS, Dated
-
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
-SLOW = 15_000
-"""Milliseconds: news of the archive come once a second, and machines are slow."""
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +29,10 @@ def bars(page: Any) -> Any:
     return page.locator("rect[data-round]")
 
 
-def rounds_with(page: Any, mark: str) -> list[str]:
-    return page.locator(f"rect[data-round].{mark}").evaluate_all("all => all.map(one => one.dataset.round)")
+def marked(page: Any, mark: str, *rounds: str) -> None:
+    """The bars of these rounds, and no others, have the mark."""
+    those = page.locator(f"rect[data-round].{mark}")
+    until(page, lambda: those.evaluate_all("all => all.map(one => one.dataset.round)"), list(rounds))
 
 
 def told(page: Any) -> Any:
@@ -43,12 +42,13 @@ def told(page: Any) -> Any:
 def test_every_round_is_a_bar_as_high_as_its_window(visit: Open) -> None:
     page = visit(f"/s/{FULL}/budget")
     expect(bars(page)).to_have_count(len(WINDOWS))
+    resting(bars(page).last)
     heights = bars(page).evaluate_all("all => all.map(one => one.height.baseVal.value)")
     recorded = [(height, window) for height, window in zip(heights, WINDOWS, strict=True) if window]
     scale = recorded[0][0] / (recorded[0][1] or 1)
     assert all(abs(height - scale * (window or 0)) < 0.5 for height, window in recorded)
-    assert rounds_with(page, "full") == ["6", "13"]
-    assert rounds_with(page, "estimated") == ["9"]
+    marked(page, "full", "6", "13")
+    marked(page, "estimated", "9")
 
 
 def test_the_limit_the_mark_and_the_cuts_are_drawn(visit: Open) -> None:
@@ -57,12 +57,11 @@ def test_the_limit_the_mark_and_the_cuts_are_drawn(visit: Open) -> None:
     expect(page.locator(".flag")).to_have_count(2)
 
     def top(what: str) -> float:
-        return page.locator(f".chart {what}").bounding_box()["y"]
+        return resting(page.locator(f".chart {what}"))["y"]
 
     limit, mark, full, below = top(".limit"), top(".mark"), top("[data-round='6']"), top("[data-round='5']")
     assert limit < full < mark < below, "round 6 is between the mark and the limit, round 5 below both"
-    middle = page.locator("[data-round='6']").bounding_box()
-    flag = page.locator(".flag").first.bounding_box()
+    middle, flag = resting(page.locator("[data-round='6']")), resting(page.locator(".flag").first)
     assert middle["x"] < flag["x"] + flag["width"] / 2 < middle["x"] + middle["width"]
 
 
@@ -105,7 +104,7 @@ def test_a_click_leads_to_the_round_and_back_to_the_chart(visit: Open) -> None:
 
 def test_a_finger_chooses_first_and_opens_by_the_link(visit: Open) -> None:
     page = visit(f"/s/{FULL}/budget", size=(360, 740), has_touch=True)
-    box = page.locator("[data-round='12']").bounding_box()
+    box = resting(page.locator("[data-round='12']"))
     page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + 20)
     expect(told(page)).to_contain_text(re.compile("Round 12.*139,000 tokens", re.S))
     assert page.url.endswith("/budget")
@@ -168,10 +167,10 @@ def test_a_window_that_was_hardly_used_can_be_seen_closer(visit: Open) -> None:
     answer = made([2_000, 9_000, 5_000])
     page = asked(visit, answer)
     expect(page.locator(".limit")).to_have_count(1)
-    low = page.locator("[data-round='2']").bounding_box()["height"]
+    low = resting(page.locator("[data-round='2']"))["height"]
     page.get_by_role("button", name="Closer").click()
     expect(page.locator(".limit")).to_have_count(0)
-    assert page.locator("[data-round='2']").bounding_box()["height"] > 8 * low
+    assert resting(page.locator("[data-round='2']"))["height"] > 8 * low
 
 
 # -- many of them
@@ -210,10 +209,10 @@ def test_five_thousand_rounds_fit_into_one_look(visit: Open) -> None:
     windows[3_210] = 190_000
     page = asked(visit, made(windows))
     expect(told(page)).to_contain_text(re.compile(r"Rounds 32\d\d to 32\d\d, most in 3211.*190,000 tokens, 95 %", re.S))
+    marked(page, "full", "3211")
+    chart, last = resting(page.locator(".chart")), resting(bars(page).last)
+    assert last["x"] < chart["x"] + chart["width"]
     assert 100 < bars(page).count() <= 700
-    assert rounds_with(page, "full") == ["3211"]
-    chart = page.locator(".chart").bounding_box()
-    assert page.locator("rect[data-round]").last.bounding_box()["x"] < chart["x"] + chart["width"]
     rows = page.get_by_role("table", name="Rounds").get_by_role("row")
     expect(rows).to_have_count(101)
     page.get_by_role("button", name="All 5000 rounds").click()
@@ -254,8 +253,8 @@ def test_nothing_sticks_out_at_any_width(visit: Open, size: tuple[int, int]) -> 
         ".filter(one => getComputedStyle(one).overflowX === 'visible' && !one.closest('.wide'))"
         ".map(one => one.outerHTML.slice(0, 90))"
     )
-    assert page.evaluate(too_wide) == []
-    chart, last = page.locator(".chart").bounding_box(), bars(page).last.bounding_box()
+    until(page, lambda: page.evaluate(too_wide), [])
+    chart, last = resting(page.locator(".chart")), resting(bars(page).last)
     assert last["x"] + last["width"] <= chart["x"] + chart["width"]
     assert chart["x"] + chart["width"] <= size[0]
 
@@ -291,4 +290,4 @@ def test_a_round_that_is_added_appears_by_itself(visit: Open, viewer: Viewer, tm
     session.say("No gaps either.", 60_000)
     session.write(tmp_path)
     viewer("inscribe", str(tmp_path))
-    expect(bars(page)).to_have_count(4, timeout=SLOW)
+    expect(bars(page)).to_have_count(4)

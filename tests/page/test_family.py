@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.browser import expect, resting, until
 from tests.page import relatives
 from tests.page.conftest import Open, Viewer, muniment, serve
 from tests.page.relatives import BOTH, COPY, FIRST, FORK, LAST, LOST, NEXT, Dated
 
-expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
-SLOW = 15_000
-"""Milliseconds: news of the archive come once a second, and machines are slow."""
 PIER = "5ef00000-0000-4000-8000-000000000000"
 TITLES = [
     "A timer for the lamp",
@@ -149,6 +147,7 @@ def test_all_of_it_by_keyboard(visit: Open) -> None:
     page.locator("body").press("k")
     chosen("A timer for the lamp")
     tree.press("ArrowDown")
+    chosen("The timer, on the next morning")
     tree.press("Enter")
     page.wait_for_url(f"**/s/{COPY}#r1")
 
@@ -231,14 +230,14 @@ def test_a_thousand_relatives_can_be_gone_through(visit: Open, deep: bool) -> No
     page = asked(visit, many(1000, deep))
     expect(page.get_by_text("1,000 sessions")).to_be_visible()
     expect(row(page, "Session number 500")).to_be_in_viewport()
-    assert rows(page).count() < 60, "only what is seen is drawn"
-    assert page.locator(".family path").count() < 150
+    until(page, lambda: rows(page).count() < 60)  # only what is seen is drawn
+    until(page, lambda: page.locator(".family path").count() < 150)
     tree = page.get_by_role("tree")
     tree.press("End")
     expect(row(page, "Session number 999")).to_be_in_viewport()
     tree.press("PageUp")
     expect(row(page, "Session number 999")).to_have_attribute("aria-selected", "false")
-    box = row(page, "Session number 990").locator(".title").bounding_box()
+    box = resting(row(page, "Session number 990").locator(".title"))
     assert box["x"] < 120, "a long line of descent does not run out of the page"
 
 
@@ -280,11 +279,11 @@ def test_nothing_sticks_out_at_any_width(visit: Open, size: tuple[int, int]) -> 
         "() => [...document.querySelectorAll('body *')].filter(one => one.scrollWidth > innerWidth + 1)"
         ".filter(one => getComputedStyle(one).overflowX === 'visible').map(one => one.outerHTML.slice(0, 90))"
     )
-    assert page.evaluate(too_wide) == []
+    until(page, lambda: page.evaluate(too_wide), [])
     for name in ("Transcript", "Lineage", "Budget"):
         expect(page.get_by_role("link", name=name)).to_be_in_viewport(ratio=1)
     over = "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).length"
-    assert rows(page).evaluate_all(over) == 0, "a row holds its words"
+    until(page, lambda: rows(page).evaluate_all(over), 0)  # a row holds its words
 
 
 def test_a_relative_that_arrives_appears_by_itself(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
@@ -297,5 +296,5 @@ def test_a_relative_that_arrives_appears_by_itself(visit: Open, viewer: Viewer, 
         session.say("Done.")
     session.write(tmp_path)
     viewer("inscribe", str(tmp_path))
-    expect(row(page, "Sunset, the last of it")).to_be_visible(timeout=SLOW)
+    expect(row(page, "Sunset, the last of it")).to_be_visible()
     expect(rows(page)).to_have_count(before + 1)

@@ -255,10 +255,12 @@ def test_edits_bring_words_back(visit: Open) -> None:
     ready(page)
     for label in ("summary", "name", "role"):
         page.get_by_title(f"Edit: {label}").click()
+        expect(page.get_by_label(label.capitalize(), exact=True)).to_be_focused()
         page.keyboard.type(f"{PAYLOADS[3]} typed")
         page.keyboard.press("Enter")
         expect(page.get_by_title(f"Edit: {label}")).to_contain_text("typed")
     page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_label("New tag")).to_be_focused()
     page.keyboard.type(f"{PAYLOADS[5]} typed")
     page.keyboard.press("Enter")
     expect(page.locator(".tag", has_text="typed")).to_be_visible()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import expect, settle, until
+from tests.browser import expect, resting, settle, until
 from tests.builder import ClaudeSession
 from tests.page.conftest import Open, Viewer
 from tests.page.test_timeline import home
@@ -41,16 +41,12 @@ def growing(viewer: Viewer, tmp_path: Path) -> Growing:
 
 _BOX = "const box = document.querySelector('.rows > .virtual');"
 _FROM_END = f"() => {{ {_BOX} return box.scrollHeight - box.scrollTop - box.clientHeight }}"
-_AT_REST = f"""() => new Promise(done => {{
+_SEEN_FIRST = f"""() => {{
   {_BOX}
-  let [last, same] = [NaN, 0];
-  const look = () => {{
-    same = box.scrollTop === last ? same + 1 : 0;
-    last = box.scrollTop;
-    if (same > 30) done(last); else requestAnimationFrame(look);
-  }};
-  look();
-}})"""
+  const top = box.getBoundingClientRect().top;
+  return [...box.querySelectorAll("article")].find(one => one.getBoundingClientRect().top > top).dataset.at;
+}}"""
+"""The uppermost block that begins in view."""
 
 
 def test_what_is_ingested_appears_by_itself(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
@@ -75,11 +71,15 @@ def test_a_running_session_is_followed_until_one_scrolls_up(visit: Open, growing
     page.locator(".rows").hover()
     page.mouse.wheel(0, -1500)
     until(page, lambda: page.evaluate(_FROM_END) > 300)
-    before = page.evaluate(_AT_REST)
+    expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "false")
+    ready(page)
+    resting(page.locator(".rows article").first)
+    read = page.locator(f"[data-at='{page.evaluate(_SEEN_FIRST)}']")
+    before = resting(read)
     growing.more()
     expect(page.get_by_role("navigation").get_by_text("prompt number 13")).to_be_attached()
     settle(page)
-    assert page.evaluate(_AT_REST) == before, "the place is kept"
+    assert resting(read) == before, "the place is kept"
 
 
 # -- edits
@@ -144,6 +144,7 @@ def test_news_never_disturb_who_is_writing(visit: Open, viewer: Viewer) -> None:
     session = named(viewer, "A printed almanac")
     release = told(page, viewer, session, "roster", "add", session, "--name", "Heron")
     page.get_by_title("Edit: summary").click()
+    expect(page.get_by_label("Summary")).to_be_focused()
     page.keyboard.type("The guide")
     release()
     expect(page.get_by_title("Edit: name")).to_have_text("Heron")
@@ -174,6 +175,7 @@ def test_words_that_are_being_written_outlive_scrolling_and_leaving(visit: Open,
     page = visit(f"/s/{growing.session.id}#r1", size=(1280, 500))
     ready(page)
     page.get_by_title("Edit: summary").click()
+    expect(page.get_by_label("Summary")).to_be_focused()
     page.keyboard.type("Prompts")
     to_end = f"() => {{ {_BOX} box.scrollTop = box.scrollHeight; return box.innerText.includes('reply number 41') }}"
     page.wait_for_function(to_end)  # the list is longer than it guessed

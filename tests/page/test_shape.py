@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser import expect, until
-from tests.builder import conversation
+from tests.builder import ClaudeSession, conversation, tool
 from tests.page.conftest import Open, Viewer
 from tests.page.test_timeline import CANVAS, drawn, home
 from tests.page.test_transcript import named, opened, ready
@@ -90,6 +90,65 @@ def test_everything_that_can_be_used_has_a_name(visit: Open, viewer: Viewer) -> 
     until(page, lambda: page.evaluate(nameless), [])
     page = opened(visit, viewer, "Design of the notification queue")
     until(page, lambda: page.evaluate(nameless), [])
+
+
+@pytest.mark.parametrize("width", [720, 899, 900, 1023, 1024, 1279, 1280, 1359])
+def test_what_can_be_done_with_a_session_is_said_in_words(visit: Open, viewer: Viewer, width: int) -> None:
+    page = opened(visit, viewer, "Flaky lamp test", size=(width, 800))
+    bar = page.locator(".session > .bar")
+    said = (
+        "one => [...one.querySelectorAll('.button')].filter(one => one.offsetParent).map(one => one.innerText.trim())"
+    )
+    until(page, lambda: "" in bar.evaluate(said), False)
+    for word in ("Back", "Transcript", "Lineage", "Budget", "Results", "Follow", "Copy", "Document"):
+        expect(bar.get_by_text(word, exact=True)).to_be_in_viewport()
+    until(page, lambda: bar.evaluate("one => one.querySelector('h1').clientWidth") > 60)
+
+
+@pytest.mark.parametrize("size", SIZES[:3], ids=lambda size: str(size[0]))
+def test_a_sign_without_a_word_says_what_it_does_when_it_is_pointed_at(
+    visit: Open, viewer: Viewer, size: tuple[int, int]
+) -> None:
+    wordless = (
+        "() => [...document.querySelectorAll('button, a.button')].filter(one => one.offsetParent)"
+        ".filter(one => /^.?$/.test(one.innerText.trim()) && !one.title).map(one => one.outerHTML.slice(0, 120))"
+    )
+    page = home(visit, size=size)
+    until(page, lambda: page.evaluate(wordless), [])
+    page = opened(visit, viewer, "Flaky lamp test", size=size)
+    until(page, lambda: page.evaluate(wordless), [])
+
+
+@pytest.mark.parametrize("hidden", ["", "?hide=details"])
+def test_a_long_name_of_a_tool_leaves_room_for_the_rest(
+    visit: Open, viewer: Viewer, tmp_path: Path, hidden: str
+) -> None:
+    session = ClaudeSession("5f0f7f0e-6a4b-4a55-9a37-0d6f4d3b1c44", "/proj/lamp")
+    session.user("Turn the lamp")
+    session.answer(tool("t1", "mcp__the_lamp_house__turn_the_lamp_by_so_many_degrees", {"name": "north_by_north_west"}))
+    session.result("t1", "turned")
+    session.write(tmp_path)
+    viewer("inscribe", str(tmp_path))
+    page = visit(f"/s/{session.id}{hidden}#r1", size=(360, 740))
+    head = page.locator("article[data-kind=tool] header")
+    expect(head.get_by_role("button", name="Copy as markdown")).to_be_in_viewport(ratio=1)
+    expect(head.get_by_text("north_by_north_west")).to_be_in_viewport()
+    until(page, lambda: head.evaluate("one => one.scrollWidth <= one.clientWidth"))
+
+
+def test_what_has_no_date_is_listed_last(visit: Open) -> None:
+    work, held = many(15)
+    held["columns"]["started"][1] = held["columns"]["ended"][1] = None
+    for at in range(5, 10):
+        work["columns"]["started"][at] = work["columns"]["ended"][at] = None
+    page = visit()
+    page.route("**/api/engagements", lambda route: route.fulfill(json=work))
+    page.route("**/api/sessions", lambda route: route.fulfill(json=held))
+    page.reload()
+    drawn(page)
+    titles = page.locator("a.row .title")
+    order = [f"Topic number {at} of the work that was done" for at in (*range(14, 9, -1), *range(4, -1, -1))]
+    until(page, lambda: titles.all_inner_texts()[:10], order)
 
 
 def many(number: int) -> tuple[dict[str, Any], dict[str, Any]]:

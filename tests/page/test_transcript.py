@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from tests.browser import expect, until
+from tests.builder import ClaudeSession, tool
 from tests.page.conftest import Open, Viewer
-from tests.page.test_timeline import params_are
+from tests.page.test_timeline import known, params_are
 
 
 def named(viewer: Viewer, title: str) -> str:
@@ -35,15 +37,14 @@ def kinds_are(page: Any, *wanted: str) -> None:
 
 
 def test_head_and_rounds_say_what_this_is_about(visit: Open, viewer: Viewer) -> None:
-    page = opened(visit, viewer, "Review of the berth booking change")
-    for words in (
-        "Review of the berth booking change",
-        "branch berth-booking",
-        "Use a unique constraint rather than a lock",  # decisions stand above the first round of the work
-        "The author has to decide about bookings that span midnight",
-    ):
+    page = opened(visit, viewer, "Review of the berth booking change", size=(1280, 3000))
+    work = [one for one in known(viewer) if one["title"] == "Review of the berth booking change"]
+    # What came of the work stands above its first round.
+    told = [words for one in work for words in (one["topic"], *one["key_decisions"], *one["next_steps"])]
+    for words in ("Review of the berth booking change", "branch berth-booking", *told):
         expect(page.locator("main.session")).to_contain_text(words)
-    expect(page.locator(".round[data-method=review]").first).to_be_visible()
+    for one in work:
+        expect(page.locator(f".round[data-method={one['method']}]").first).to_be_visible()
 
 
 def test_each_kind_of_block_can_be_hidden_by_itself(visit: Open, viewer: Viewer) -> None:
@@ -75,6 +76,24 @@ def test_calls_and_results_are_told_apart(visit: Open, viewer: Viewer) -> None:
     kinds_are(page, "user", "assistant", "thinking")
 
 
+def test_without_details_what_was_done_is_one_line_each(visit: Open, viewer: Viewer) -> None:
+    page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
+    calls, commands = page.locator("article[data-kind=tool]"), page.locator("pre.command")
+    expect(commands.first).to_be_visible()
+    page.keyboard.press("6")
+    expect(commands).to_have_count(0)
+    expect(page.locator("article .output, article .diff")).to_have_count(0)
+    expect(calls.first).to_contain_text("pytest -q tests/test_lamp.py --count 20")
+    until(page, lambda: max(calls.evaluate_all("all => all.map(one => one.clientHeight)")) < 45)
+    # What was said stays whole, and each of the others opens by itself.
+    expect(page.locator("article[data-kind=assistant] .prose").first).to_be_visible()
+    calls.first.get_by_role("button", name="Details").click()
+    expect(commands).to_have_count(1)
+    params_are(page, hide=["details"])
+    page.keyboard.press("6")
+    expect(commands.nth(2)).to_be_visible()
+
+
 def test_tools_are_shown_as_a_person_wants_them(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Flaky lamp test", size=(1280, 3000))
     lines = page.locator(".diff .line")
@@ -86,6 +105,21 @@ def test_tools_are_shown_as_a_person_wants_them(visit: Open, viewer: Viewer) -> 
     todos = ("Build the image", "completed"), ("Staging", "in_progress"), ("Production", "pending")
     for at, (words, state) in enumerate(todos):
         expect(page.locator("article li").nth(at)).to_have_text(re.compile(rf"^\s*{words}\s*\({state}\)\s*$"))
+
+
+def test_a_result_that_came_as_json_looks_like_a_terminal(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
+    session = ClaudeSession("5f0f7f0e-6a4b-4a55-9a37-0d6f4d3b1c33", "/proj/lamp")
+    session.user("Run the tests")
+    session.answer(tool("t1", "shell", {"command": ["bash", "-lc", "make test"], "workdir": "/proj/lamp"}))
+    told = {"output": "2 failed\n18 passed\n", "metadata": {"exit_code": 2, "duration_seconds": 1.5}}
+    session.result("t1", json.dumps(told))
+    session.write(tmp_path)
+    viewer("inscribe", str(tmp_path))
+    page = visit(f"/s/{session.id}#r1")
+    call = page.locator("article[data-kind=tool]")
+    expect(call.locator("pre.command")).to_have_text("$ make test")
+    expect(call.locator(".output pre")).to_have_text("2 failed\n18 passed")
+    expect(call.locator("header")).to_contain_text("exit 2 · 1.5 s")
 
 
 def test_pictures_are_seen(visit: Open, viewer: Viewer) -> None:

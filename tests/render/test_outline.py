@@ -47,6 +47,13 @@ def lines(shown: ToolShown) -> list[str]:
         ({"cmd": "make test", "workdir": "/proj"}, "shell", "make test"),
         ({"file_path": "/proj/a.py", "old_string": "a", "new_string": "b"}, "diff", "/proj/a.py"),
         ({"file_path": "/proj/a.py", "edits": [{"old_string": "a", "new_string": "b"}]}, "diff", "/proj/a.py"),
+        ({"filePath": "/proj/a.py", "oldString": "a", "newString": "b", "replaceAll": True}, "diff", "/proj/a.py"),
+        ({"patchText": "*** Begin Patch\n*** Add File: n.py\n+b\n*** End Patch"}, "diff", "n.py"),
+        ({"dir_path": "src"}, "read", "src"),
+        ({"plan": "# Two steps\n\n1. one"}, "generic", "Two steps"),
+        ({"questions": [{"question": "Which?", "options": [{"label": "A"}]}]}, "generic", "Which?"),
+        ({"question": "Which?", "choices": ["this", "that"]}, "generic", "Which?"),
+        ({"question": "What is a kettle?", "url": "https://a.invalid/"}, "web", "https://a.invalid/"),
         ("*** Begin Patch\n*** Update File: a.py\n-a\n+b\n*** End Patch", "diff", "a.py"),
         ({"command": ["apply_patch", "*** Begin Patch\n*** Add File: n.py\n+b\n*** End Patch"]}, "diff", "n.py"),
         ({"file_path": "/proj/a.py", "content": "text"}, "write", "/proj/a.py"),
@@ -66,6 +73,32 @@ def lines(shown: ToolShown) -> list[str]:
 def test_a_tool_is_told_by_the_shape_of_its_input(given_: Any, view: str, title: str) -> None:
     shown = call(given_)
     assert (shown.view, shown.title) == (view, title)
+
+
+def test_what_was_written_to_be_read_is_markdown_and_not_a_field() -> None:
+    options = [{"label": "Rust", "description": "fast"}, {"label": "Python"}, "neither", {"odd": 1}]
+    inputs = (
+        ({"plan": "Do *this*.", "more": "x"}, "<em>this</em>", ["more"]),
+        ({"prompt": "Say *why*.", "description": "Ask"}, "<em>why</em>", []),
+        ({"questions": [{"question": "Which?", "options": options}]}, "<strong>Which?</strong>", []),
+        ({"question": "Which?", "choices": ["this", "that"]}, "<li>that</li>", []),
+        ({"questions": ["no question"]}, "", ["questions"]),
+    )
+    for given_, markup, rest in inputs:
+        shown = one(Tool("t", "x", given_))[0]
+        assert shown.tool
+        assert (markup in shown.html, bool(shown.html)) == (True, bool(markup)), given_
+        assert [field.name for field in shown.tool.fields] == rest
+    asked = one(Tool("t", "x", {"questions": [{"question": "Which?", "options": options}]}))[0].html
+    for words in ("Rust: fast", "Python", "neither", "odd"):
+        assert words in asked
+
+
+def test_what_the_title_tells_whole_is_not_told_again() -> None:
+    long = "https://a.invalid/" + "x" * 300
+    assert [field.name for field in call({"url": "https://a.invalid/", "format": "text"}).fields] == ["format"]
+    assert [field.name for field in call({"url": long}).fields] == ["url"]
+    assert [field.name for field in call({"pattern": "def ", "path": "src", "glob": "*.py"}).fields] == ["glob"]
 
 
 def test_an_edit_is_a_diff_with_its_surroundings() -> None:

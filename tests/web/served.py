@@ -21,6 +21,7 @@ import msgspec
 
 from muniment.archive import Archive
 from muniment.surfaces.web import api, app, edits
+from tests.browser import PATIENCE_SECONDS
 from tests.builder import ClaudeSession, text, tool
 
 CANARY = "canary-4c1d9e7a"
@@ -93,7 +94,7 @@ class Viewer:
         self, path: str, method: str = "GET", body: bytes | None = None, cookie: str | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request, on a connection of its own. Header names are written with _ for -."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
             cookie = self.cookie if cookie is None else cookie
@@ -142,7 +143,7 @@ class Viewer:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        return self.process.wait(10)
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 PYTHON = [sys.executable, "-m", "muniment.surfaces.cli.main"]
@@ -164,7 +165,7 @@ def viewing(archive: Archive, *options: str, command: list[str] | None = None) -
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE_SECONDS)
         assert process.stdout
         process.stdout.close()
         errors.close()

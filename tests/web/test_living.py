@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import itertools
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -24,7 +26,18 @@ from muniment.store.index import Index
 from muniment.surfaces.web.server import Taken, listen
 from muniment.viewing import shapes
 from muniment.viewing.kept import Kept
-from tests.web.served import CANARY, MAIN, OTHER, PYTHON, Viewer, conversation, environment, paths, viewing
+from tests.web.served import (
+    CANARY,
+    MAIN,
+    OTHER,
+    PATIENCE_SECONDS,
+    PYTHON,
+    Viewer,
+    conversation,
+    environment,
+    paths,
+    viewing,
+)
 
 
 @pytest.fixture
@@ -36,7 +49,7 @@ def own(filled: Archive) -> Iterator[Viewer]:
 @contextlib.contextmanager
 def listening(viewer: Viewer) -> Iterator[Iterator[tuple[str, dict[str, str]]]]:
     """Events as they come."""
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=PATIENCE_SECONDS)
     try:
         connection.request("GET", "/api/live", headers={"Cookie": viewer.cookie, "Accept-Encoding": "gzip"})
         answer = connection.getresponse()
@@ -64,16 +77,24 @@ def test_an_append_is_told_to_all_who_listen(own: Viewer, filled: Archive, home:
         beginning = next(first)
         assert beginning[0] == "state"
         assert next(second) == beginning
-        time.sleep(0.3)  # the first look
         longer = conversation()
         longer.exchange("one more", "said")
         longer.write(home, "-proj-shop")
         filled.inscribe()
         for events in (first, second):
-            name, said = next(events)
-            assert (name, said["state"] != beginning[1]["state"]) == ("state", True)
-            assert next(events) == ("session", {"session_id": MAIN})
+            *states, grown = _until_grown(events)
+            assert {name for name, _ in states} == {"state"}
+            assert beginning not in states
+            assert grown == ("session", {"session_id": MAIN})
     assert own.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds == 7
+
+
+def _until_grown(events: Iterator[tuple[str, dict[str, str]]]) -> Iterator[tuple[str, dict[str, str]]]:
+    """What is told until a session has grown; a run commits more than once, and a look may fall in between."""
+    for event in events:
+        yield event
+        if event[0] == "session":
+            return
 
 
 def test_an_answer_follows_a_change_at_once(own: Viewer, filled: Archive) -> None:
@@ -206,14 +227,12 @@ def test_who_never_says_what_it_wants_is_cut_off(filled: Archive) -> None:
             for number, connection in enumerate(slow):
                 connection.sendall(beginnings[number % len(beginnings)])
             assert viewer.ask("/api/overview")[0] == 200
-            began = time.monotonic()
             for connection in slow:
-                connection.settimeout(5)
+                connection.settimeout(PATIENCE_SECONDS)
                 while _received(connection):
                     pass
-            assert time.monotonic() - began < 30
-            trickling = stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=5))
-            assert _trickled(trickling) < 30
+            trickling = stack.enter_context(socket.create_connection(("127.0.0.1", viewer.port)))
+            assert _is_cut_off_while_it_trickles(trickling)
         assert viewer.ask("/api/overview")[0] == 200
 
 
@@ -224,22 +243,16 @@ def _received(connection: socket.socket) -> bytes:
         return b""
 
 
-def _trickled(connection: socket.socket) -> int:
-    """How many bytes can be sent, one every tenth of a second, before the line is cut."""
-    sent = 0
-    for sign in b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 10:
+def _is_cut_off_while_it_trickles(connection: socket.socket) -> bool:
+    """Whether the line is cut while a byte is sent every tenth of a second, for a minute at the most."""
+    for sign in itertools.islice(itertools.chain(b"GET / HTTP/1.1\r\n", itertools.cycle(b"X: y\r\n")), 600):
         try:
             connection.sendall(bytes([sign]))
+            if select.select([connection], [], [], 0.1)[0] and not _received(connection):
+                return True
         except (BrokenPipeError, ConnectionResetError):
-            break
-        sent += 1
-        time.sleep(0.1)
-        connection.setblocking(False)
-        with contextlib.suppress(BlockingIOError, ConnectionResetError):
-            if connection.recv(100) == b"":
-                break
-        connection.setblocking(True)
-    return sent
+            return True
+    return False
 
 
 # -- the port, and the end
@@ -249,10 +262,41 @@ def _trickled(connection: socket.socket) -> int:
 def test_it_ends_well_when_it_is_told_to(filled: Archive, number: int) -> None:
     with viewing(filled) as viewer, listening(viewer) as first, listening(viewer) as second:
         next(first), next(second)
-        began = time.monotonic()
         assert viewer.end(number) == 0
-        assert time.monotonic() - began < 20
         assert list(first) == []
+    assert (filled.layout.root.parent / "viewer.err").read_text() == ""
+
+
+BUSY = """
+import sys, time
+from pathlib import Path
+from muniment.surfaces.web import server
+from muniment.viewing.families import Families
+server.GRACE_SECONDS = 0.2
+folder, families = Path(sys.argv.pop(1)), Families.of
+def of(*asked):
+    (folder / "begun").touch()
+    while not (folder / "go on").exists():
+        time.sleep(0.01)
+    return families(*asked)
+Families.of = of
+from muniment.surfaces.cli.main import main
+main(sys.argv[1:])
+"""
+
+
+def test_it_ends_well_in_the_middle_of_an_answer(filled: Archive, tmp_path: Path) -> None:
+    """One that takes longer than the server waits for its clients: they are cut off, and nobody sees a trace."""
+    with viewing(filled, command=[sys.executable, "-c", BUSY, str(tmp_path)]) as viewer:
+        with ThreadPoolExecutor(1) as client:
+            asked = client.submit(viewer.ask, f"/api/session/{MAIN}/lineage")
+            while not (tmp_path / "begun").exists():
+                assert not asked.done()
+                time.sleep(0.01)
+            viewer.process.terminate()
+            assert isinstance(asked.exception(PATIENCE_SECONDS), ConnectionResetError)
+        (tmp_path / "go on").touch()
+        assert viewer.process.wait(PATIENCE_SECONDS) == 0
     assert (filled.layout.root.parent / "viewer.err").read_text() == ""
 
 
@@ -264,7 +308,7 @@ def test_a_port_that_is_taken_is_said_and_no_other_is_used(filled: Archive) -> N
         command = [*PYTHON, "--store", str(filled.layout.root), "view", "--no-open", "--no-watch", "--port", str(port)]
         thread = threading.Thread(target=_hang_up, args=(taken,), daemon=True)
         thread.start()
-        got = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment(filled))
+        got = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, env=environment(filled))
     assert got.returncode == 1
     assert got.stdout == ""
     assert f"port {port} is taken" in got.stderr
@@ -285,14 +329,18 @@ def _hang_up(taken: socket.socket) -> None:
 def test_a_second_view_of_the_same_archive_gives_a_new_link(filled: Archive, tmp_path: Path) -> None:
     with viewing(filled) as viewer:
         command = [*PYTHON, "--store", str(filled.layout.root), "view", MAIN, "--no-open", "--port", str(viewer.port)]
-        got = subprocess.run(command, capture_output=True, text=True, timeout=20, env=environment(filled))
+        got = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, env=environment(filled))
         assert got.returncode == 0, got.stderr
         assert "served already" in got.stderr
         status, headers, _ = viewer.ask(got.stdout.strip().partition(str(viewer.port))[2], cookie="")
         assert (status, headers["location"]) == (303, f"/s/{MAIN}")
         other = [*PYTHON, "--store", str(tmp_path / "elsewhere"), *command[5:6], "--no-open", "--no-watch"]
         got = subprocess.run(
-            [*other, "--port", str(viewer.port)], capture_output=True, text=True, timeout=20, env=environment(filled)
+            [*other, "--port", str(viewer.port)],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            env=environment(filled),
         )
         assert (got.returncode, got.stdout) == (1, ""), "another archive is not the same viewer"
 
@@ -313,7 +361,7 @@ def test_it_keeps_the_archive_current_and_takes_its_watch_along(filled: Archive,
         longer = conversation()
         longer.exchange("while it is watched", "said")
         longer.write(home, "-proj-shop")
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE_SECONDS
         while viewer.get(f"/api/session/{MAIN}", shapes.SessionAnswer).session.rounds != 7:
             assert time.monotonic() < until, "the append was not seen"
             time.sleep(0.2)
@@ -322,7 +370,7 @@ def test_it_keeps_the_archive_current_and_takes_its_watch_along(filled: Archive,
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(10)
+            process.wait(PATIENCE_SECONDS)
         process.stdout.close()
     with pytest.raises(ProcessLookupError):
         os.kill(watch, 0)

@@ -91,8 +91,7 @@ def _cut(shown: Item) -> str:
 
 def _tool(shown: Item, tool: ToolShown, picture: Picture) -> str:
     is_open = " open" if _opens(tool) else ""
-    state = '<span class="state bad">failed</span>' if tool.is_error else ""
-    state += '<span class="state">no result</span>' if tool.output is None else ""
+    state = f'{_ended(tool)}<span class="state">no result</span>' if tool.output is None else _ended(tool)
     head = f'<span class="who">{words(tool.name) or "Result"}</span><span class="title">{words(tool.title)}</span>'
     call = "".join([*_call(tool), f'<div class="md">{shown.html}</div>' if shown.html else ""])
     result = _result(tool, picture)
@@ -100,6 +99,15 @@ def _tool(shown: Item, tool: ToolShown, picture: Picture) -> str:
         f'<article class="item tool"><details{is_open}><summary class="head">{head}{state}{clock(shown.at)}</summary>'
         f'{f"""<div class="call">{call}{_cut(shown)}</div>""" if call else ""}{result}</details></article>\n'
     )
+
+
+def _ended(tool: ToolShown) -> str:
+    """How it ended: an exit code is no failure by itself, and stands out where it is not 0."""
+    took = f"{tool.seconds:,.1f} s" if tool.seconds and tool.seconds >= 0.1 else ""
+    code = "" if tool.exit_code is None else f"exit {tool.exit_code}"
+    said = " · ".join(filter(None, ("failed" if tool.is_error else "", code, took)))
+    bad = " bad" if tool.is_error or tool.exit_code else ""
+    return f'<span class="state{bad}">{said}</span>' if said else ""
 
 
 def _opens(tool: ToolShown) -> bool:

@@ -12,7 +12,7 @@ from muniment.store import engagements, head
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
 
-PAGE_VERSION = 1
+PAGE_VERSION = 2
 """Raised when pages come out differently, so that a site is written anew."""
 CUT_TITLE = 190
 """Titles of this length were cut where they were made."""

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Round, Text, Thinking, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.render import markdown, tools
+from muniment.render import markdown, results, tools
 from muniment.render.fields import TOO_DEEP, spelt_json
 from muniment.render.light import light as light
 from muniment.render.shown import SHOWN, WHOLE, Item, Kind, Light, Limits, ToolShown, kind_of
@@ -45,7 +45,9 @@ def items(
                 if kind is None:
                     continue
                 if wanted is None or n in wanted:
-                    yield _item(n, kind, round_.number, message, redacted(block, redact) if redact else block, limits)
+                    opened = results.opened(block)
+                    shown = redacted(opened, redact) if redact else opened
+                    yield _item(n, kind, round_.number, message, shown, limits)
                 n += 1
                 if wanted is not None and n >= wanted.stop:
                     return
@@ -74,8 +76,8 @@ def _markup(block: Block, limits: Limits) -> tuple[str, int]:
         case Text(text) | Thinking(text) | Compaction(text):
             return _written(text, limits)
         case Tool():
-            prompt = tools.task_prompt(block)
-            return _written(prompt, limits) if prompt else ("", 0)
+            said = tools.prose(block)
+            return _written(said, limits) if said else ("", 0)
         case Event(kind, text):
             words, cut = clip(text, limits.output)
             return f"<p><strong>{_plain(kind)}</strong></p>{markdown.plain(words)}", cut

@@ -58,6 +58,10 @@ class ToolShown(Struct, frozen=True):
     """None while no result has been seen."""
     output_cut: int = 0
     is_error: bool = False
+    exit_code: int | None = None
+    """Of the command that was run, where the result tells it; `output` is then without the agent's own lines."""
+    seconds: float | None = None
+    """How long the command took."""
     side: str | None = None
     """The subagent's session that this call started."""
     media: tuple[str, ...] = ()
@@ -77,7 +81,7 @@ class Item(Struct, frozen=True):
     inline_side: str | None = None
     """The subagent that said it, where an old source wrote it into the main file."""
     html: str = ""
-    """Safe markup. For a tool: the prompt of a task, else empty."""
+    """Safe markup. For a tool: what of its input was written to be read, as the task of a subagent."""
     cut: int = 0
     """Characters that are not shown."""
     tool: ToolShown | None = None

@@ -14,17 +14,19 @@ from msgspec import structs
 
 from muniment.model import Media, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.render import diffs, fields
+from muniment.render import diffs, fields, questions, results
 from muniment.render.fields import Given
 from muniment.render.shown import Field, Limits, Line, Todo, ToolShown
 from muniment.render.visible import clip, one_line, visible
 
-_PATHS = ("file_path", "filePath", "notebook_path", "absolute_path", "path", "filename")
+_PATHS = ("file_path", "filePath", "notebook_path", "absolute_path", "path", "filename", "dir_path")
 _COMMANDS = ("command", "cmd")
-_OLD = ("old_string", "old_str", "oldText", "old_text")
-_NEW = ("new_string", "new_str", "newText", "new_text")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text")
+_NEW = ("new_string", "new_str", "newString", "newText", "new_text")
+_EVERYWHERE = ("replace_all", "replaceAll")
 _CONTENTS = ("content", "file_text", "new_source", "contents")
 _PATTERNS = ("pattern", "regex")
+_ADDRESSES = ("url", "query", "q")
 _TASKS = ("prompt", "message")
 _SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "pwsh", "powershell")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -40,14 +42,17 @@ def shown(tool: Tool, limits: Limits) -> ToolShown:
     if call is None:
         listed = fields.fields(given) if given else fields.whole(tool.input)
         call = ToolShown("", fields.brief(given), fields=listed)
-    output, output_cut = _output(tool, limits)
+    ended = results.ended(_text(tool), call.view == "shell")
+    output, output_cut = clip(visible(ended.output).rstrip("\n"), limits.output)
     return _clipped(
         structs.replace(
             call,
             name=one_line(tool.name or ""),
-            output=output,
+            output=None if tool.output is None else output,
             output_cut=output_cut,
             is_error=bool(tool.is_error),
+            exit_code=ended.exit_code,
+            seconds=ended.seconds,
             side=tool.sidechain,
             media=tuple(part.name for part in tool.output or () if isinstance(part, Media)),
         ),
@@ -55,10 +60,10 @@ def shown(tool: Tool, limits: Limits) -> ToolShown:
     )
 
 
-def task_prompt(tool: Tool) -> str:
-    """What a subagent was told, if this call started one."""
+def prose(tool: Tool) -> str:
+    """What of a call was written to be read, as markdown: a subagent's task, a plan, questions to the person."""
     given = mapping(tool.input)
-    return fields.text(given, _TASKS) if _task(given) else ""
+    return (_task(given) and fields.text(given, _TASKS)) or fields.text(given, ("plan",)) or questions.spelt(given)
 
 
 # -- the shapes
@@ -96,15 +101,15 @@ def _patch(text: Any) -> ToolShown | None:
 
 
 def _patched(given: Given) -> ToolShown | None:
-    return next((made for name in ("patch", "input", "diff") if (made := _patch(given.get(name)))), None)
+    return next((made for name in ("patch", "patchText", "input", "diff") if (made := _patch(given.get(name)))), None)
 
 
 def _edit(given: Given) -> ToolShown | None:
     old, new = fields.text(given, _OLD), fields.text(given, _NEW)
     if not (old or new) or not any(name in given for name in _OLD + _NEW):
         return None
-    lines = [diffs.heading("every occurrence")] if given.get("replace_all") is True else []
-    rest = fields.rest(given, {*_PATHS, *_OLD, *_NEW, "replace_all"})
+    lines = [diffs.heading("every occurrence")] if any(given.get(name) is True for name in _EVERYWHERE) else []
+    rest = fields.rest(given, {*_PATHS, *_OLD, *_NEW, *_EVERYWHERE})
     return _diff(given, [*lines, *diffs.diff(old, new)], rest)
 
 
@@ -142,10 +147,9 @@ def _search(given: Given) -> ToolShown | None:
     if not pattern:
         return None
     path = fields.text(given, _PATHS)
-    title = f"{pattern} in {path}" if path else pattern
-    return ToolShown(
-        "", one_line(title), "search", path=visible(path), fields=fields.fields(fields.without(given, _PATHS))
-    )
+    title = one_line(f"{pattern} in {path}" if path else pattern)
+    rest = fields.without(given, (*_PATHS, *_said(given, _PATTERNS, title)))
+    return ToolShown("", title, "search", path=visible(path), fields=fields.fields(rest))
 
 
 def _todo(given: Given) -> ToolShown | None:
@@ -171,9 +175,28 @@ def _task(given: Given) -> ToolShown | None:
     return ToolShown("", one_line(title), "task", fields=fields.rest(given, {*_TASKS, "description"}))
 
 
+def _proposed(given: Given) -> ToolShown | None:
+    """A plan that is put to the person as a text."""
+    plan = fields.text(given, ("plan",)).strip()
+    title = one_line(plan.split("\n")[0].lstrip("# "))
+    return ToolShown("", title, fields=fields.rest(given, {"plan"})) if plan else None
+
+
+def _asked(given: Given) -> ToolShown | None:
+    if not questions.spelt(given):
+        return None
+    return ToolShown("", one_line(questions.first(given)), fields=fields.rest(given, set(questions.NAMES)))
+
+
 def _web(given: Given) -> ToolShown | None:
-    address = fields.text(given, ("url", "query", "q"))
-    return ToolShown("", one_line(address), "web", fields=fields.fields(given)) if address else None
+    title = one_line(fields.text(given, _ADDRESSES))
+    rest = fields.without(given, _said(given, _ADDRESSES, title))
+    return ToolShown("", title, "web", fields=fields.fields(rest)) if title else None
+
+
+def _said(given: Given, names: tuple[str, ...], title: str) -> list[str]:
+    """Fields that the title tells whole."""
+    return [name for name in names if isinstance(given.get(name), str) and given[name] in title]
 
 
 def _read(given: Given) -> ToolShown | None:
@@ -187,17 +210,16 @@ def _read(given: Given) -> ToolShown | None:
     return ToolShown("", one_line(path + where), "read", path=visible(path), fields=rest)
 
 
-_SHAPES: tuple[Shape, ...] = (_patched, _edit, _edits, _write, _search, _todo, _task, _shell, _web, _read)
+_SHAPES: tuple[Shape, ...] = (
+    _patched, _edit, _edits, _write, _search, _todo, _task, _shell, _proposed, _asked, _web, _read,
+)  # fmt: skip
 
 
 # -- the result, and what is too much
 
 
-def _output(tool: Tool, limits: Limits) -> tuple[str | None, int]:
-    if tool.output is None:
-        return None, 0
-    parts = [_part(part) for part in tool.output if not isinstance(part, Media)]
-    return clip(visible("\n".join(parts)).rstrip("\n"), limits.output)
+def _text(tool: Tool) -> str:
+    return "\n".join(_part(part) for part in tool.output or () if not isinstance(part, Media))
 
 
 def _part(part: Text | Unknown) -> str:

@@ -44,8 +44,14 @@ export function join(work: EngagementColumns, held: SessionColumns): Everything 
   const sessions = held.columns.session_id.map((_, row) => sessionEntry(held, row));
   const engagements = work.columns.engagement_id.map((_, row) => engagementEntry(work, row, sessions));
   describe(sessions, engagements, work.columns.session);
-  const known = (entries: Entry[]) => entries.sort((a, b) => a.start - b.start);
+  const known = (entries: Entry[]) => entries.sort(byStart);
   return { engagements: known(engagements.filter((entry) => entry.session)), sessions: known([...sessions]) };
+}
+
+/** The earlier first; what has no date comes before all that has one, so that it is last where the latest is first. */
+function byStart(a: Entry, b: Entry): number {
+  if (Number.isNaN(a.start) || Number.isNaN(b.start)) return Number(Number.isNaN(b.start)) - Number(Number.isNaN(a.start));
+  return a.start - b.start;
 }
 
 function sessionEntry(held: SessionColumns, row: number): Entry {

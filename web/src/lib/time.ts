@@ -30,7 +30,7 @@ export function moments(text: string | null): string {
 
 export function span(length: number): string {
   const minutes = Math.round(length / MINUTE);
-  if (minutes < 1) return "under a minute";
+  if (minutes < 1) return "< 1 min";
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;

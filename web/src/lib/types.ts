@@ -171,6 +171,8 @@ export interface Tool {
   output: string | null;
   output_cut: number;
   is_error: boolean;
+  exit_code: number | null;
+  seconds: number | null;
   side: string | null;
   media: string[];
 }

@@ -4,7 +4,8 @@ export const FACETS = ["method", "project", "agent", "source", "model", "phase"]
 export type Facet = (typeof FACETS)[number];
 export const GROUPS = ["project", "method", "agent", "day", "week", "month", "none"] as const;
 export type Group = (typeof GROUPS)[number];
-export const BLOCKS = ["user", "assistant", "thinking", "calls", "results"] as const;
+/** What can be hidden of a conversation; without `details`, what the agent did is told in one line each. */
+export const BLOCKS = ["user", "assistant", "thinking", "calls", "results", "details"] as const;
 export type BlockKind = (typeof BLOCKS)[number];
 export const PARTS = ["transcript", "lineage", "budget"] as const;
 /** What is seen of a session. */

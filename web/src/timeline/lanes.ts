@@ -3,7 +3,7 @@
 import type { Entry } from "../lib/entries";
 import { count, DAY_MS, HOUR, MINUTE, month, shortDay, startOfDay, startOfMonth, startOfWeek, ticks, weekday, type Tick } from "../lib/time";
 import { METHODS } from "../lib/theme.svelte";
-import type { Group } from "../lib/view";
+import type { Group, Window } from "../lib/view";
 
 export interface Column {
   from: number;
@@ -70,6 +70,16 @@ export function group(entries: Entry[], by: Group, noun: string): Lane[] {
   const found = [...lanes.values()];
   for (const lane of found) lane.note = count(lane.entries.length, noun);
   return period ? found.sort((a, b) => b.origin - a.origin) : found.sort(lately);
+}
+
+/** Lanes with something to see in a time that was chosen; their notes say how much of it. */
+export function inView(lanes: Lane[], window: Window, noun: string): Lane[] {
+  const { from, to } = { from: window.from ?? -Infinity, to: window.to ?? Infinity };
+  return lanes.filter((lane) => {
+    const number = lane.entries.reduce((sum, entry) => sum + Number(entry.start <= to && entry.end >= from), 0);
+    lane.note = count(number, noun);
+    return number > 0;
+  });
 }
 
 function empty(key: string, label: string, origin: number): Lane {

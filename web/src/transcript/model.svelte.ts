@@ -1,6 +1,6 @@
 // One session as the transcript shows it: what rows there are, which of their contents have been fetched, what is open.
 
-import { SvelteMap } from "svelte/reactivity";
+import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import { api } from "../lib/api";
 import { app, spoken } from "../lib/store.svelte";
 import type { Engagement, Item, Kind, Light, RoundHead, Session, Side } from "../lib/types";
@@ -21,6 +21,8 @@ export class Transcript {
   lights = new SvelteMap<string, Light>();
   /** Which subagent is open below which item. */
   opened = new SvelteMap<string, string>();
+  /** What a reader has unfolded where details are hidden. */
+  unfolded = new SvelteSet<string>();
   engagements = $derived(new Map(this.data?.engagements.map((one) => [one.engagement_id, one])));
   sides = $derived(new Map(this.data?.sides.map((one) => [one.id, one])));
   rows = $derived(this.#rows(app.view.hidden));
@@ -94,6 +96,10 @@ export class Transcript {
     const { item, markdown } = await api.item(this.id, n, side || undefined);
     this.items.set(`${side}:${n}`, item);
     return markdown;
+  }
+
+  unfold(key: string): void {
+    if (!this.unfolded.delete(key)) this.unfolded.add(key);
   }
 
   async toggleSide(anchor: string, side: string): Promise<void> {

@@ -28,6 +28,7 @@ REQUEST_SECONDS = 10.0
 """How long a client may take to say what it wants."""
 MAX_CONNECTIONS = 600
 GRACE_SECONDS = 3
+"""How long clients may take for the answers that are under way when the server ends."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -79,7 +80,6 @@ def _config(built: Any) -> uvicorn.Config:
         proxy_headers=False,
         limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 
@@ -110,7 +110,14 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.live.close()
+        patience = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._hang_up)
         await super().shutdown(sockets)
+        patience.cancel()
+
+    def _hang_up(self) -> None:
+        """Wait for no client any longer. Work that began goes to its end: a thread cannot be stopped half way."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 class _Patience(H11Protocol):
