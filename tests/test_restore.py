@@ -17,6 +17,7 @@ from muniment.restore import Target
 from muniment.sources.base import Move
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import tree
+from tests.test_cli import Cli
 
 Inscribe = Callable[..., list[Outcome]]
 
@@ -152,3 +153,62 @@ def test_a_flipped_bit_in_the_evidence_never_reaches_the_agent(
     with pytest.raises(StoreError, match="damaged"):
         archive.restore("last")
     assert not path.exists()
+
+
+# -- versions
+
+
+def two_versions(archive: Archive, inscribe: Inscribe, home: Path) -> tuple[Path, str, bytes]:
+    """A session that was rewritten at its path: where it lies, the name of its former version, and that one's bytes."""
+    former = conversation(3)
+    path = former.write(home)
+    inscribe()
+    other = ClaudeSession(former.id)
+    other.exchange("another beginning", "another end")
+    path.write_bytes(other.data)
+    inscribe()
+    (name,) = archive.versions(archive.session("last"))
+    return path, name, former.data
+
+
+def test_a_former_version_of_the_same_path_comes_back_when_it_is_asked_for(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    path, name, former = two_versions(archive, inscribe, home)
+    current = path.read_bytes()
+    with pytest.raises(Conflict):
+        archive.restore("last", version=name)
+    archive.restore("last", Target(to=tmp_path / "to"), version=name[:4])
+    assert list(tree(tmp_path / "to").values()) == [former]
+    archive.restore("last", Target(force=True), version=name)
+    assert path.read_bytes() == former
+    archive.restore("last", Target(force=True))
+    assert path.read_bytes() == current
+
+
+def test_a_version_can_be_moved(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    path, name, former = two_versions(archive, inscribe, home)
+    archive.restore("last", Target(move=Move(cwd="/new/place")), version=name)
+    moved = home / "projects" / "-new-place" / path.name
+    assert moved.read_bytes() == former.replace(b'"cwd":"/w"', b'"cwd":"/new/place"')
+
+
+def test_an_unknown_version_tells_which_there_are(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    _, name, _ = two_versions(archive, inscribe, home)
+    with pytest.raises(NotFound, match="no versions are called 'zz'") as raised:
+        archive.restore("last", version="zz")
+    assert f"there are: {name} (3 rounds, until 2026-03-19" in (raised.value.hint or "")
+
+
+def test_show_names_the_versions_that_restore_takes(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    path = conversation(2).write(cli.home / ".claude")
+    cli("inscribe")
+    path.write_bytes(conversation(1, session_id=path.stem, cwd="/other").data)
+    cli("inscribe")
+    (line,) = (line for line in cli("show", "last").stdout.split("\n") if line.startswith("version "))
+    name = line.split()[1].removesuffix(":")
+    cli("restore", "last", "--version", name, "--to", tmp_path / "to")
+    assert list(tree(tmp_path / "to").values()) == [conversation(2).data]
+    cli("restore", "last", "--version", "zz", code=3)
+    cli("restore", "--all", "--version", name, code=2)

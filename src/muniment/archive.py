@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from muniment import (
     batch,
+    before,
     check,
     config,
     doctor,
@@ -120,6 +121,12 @@ class Archive:
             sides = {id_: codec.decode(text.encode(), Facts) for id_, text in known.rows(sql, session.session_id)}
             return known.facts(session.session_id), sides
 
+    def versions(self, session: Listed) -> dict[str, Facts]:
+        """Older and diverging versions of a session, by name."""
+        sql = "SELECT v.hash8, v.facts FROM versions v JOIN sessions s ON s.id = v.session WHERE s.session_id = ?"
+        with Index(self.layout) as known:
+            return {name: codec.decode(text.encode(), Facts) for name, text in known.rows(sql, session.session_id)}
+
     def rounds(self, session: Listed, first: int = 1) -> Iterator[Round]:
         """The stored rounds of a session."""
         return rounds.load_all(self.shelf(session), first)
@@ -153,17 +160,27 @@ class Archive:
 
     # -- out
 
-    def restore(self, name: str, target: Target | None = None) -> list[Restored]:
-        """Give the original files back."""
+    def restore(
+        self, name: str, target: Target | None = None, alone: bool = False, version: str | None = None
+    ) -> list[Restored]:
+        """Give the original files back, or those of one version.
+
+        Unless it is asked for `alone`, those of the sessions that this one begins in come along."""
         session = self.session(name)
-        facts, _ = self.facts(session)
-        return restore.restore(self.shelf(session), facts, target or Target(), self.env)
+        shelf, (facts, _) = self.shelf(session), self.facts(session)
+        if version is not None:
+            version = restore.choose_version(version, self.versions(session))
+            shelf, facts = shelf.version(version), self.versions(session)[version]
+        earlier = before.find(self.layout, session)
+        earlier = before.Before(missing=earlier.missing) if alone else earlier
+        return restore.restore(shelf, facts, target or Target(), self.env, earlier)
 
     def export(self, name: str, request: Request) -> Exported:
-        """Write a session in an agent's format."""
+        """Write a session in an agent's format, from its beginning even where that lies in another session."""
         session = self.session(name)
         facts, sides = self.facts(session)
-        return export.export(self.shelf(session), facts, sides, request, self.env)
+        earlier = before.find(self.layout, session)
+        return export.export(self.shelf(session), facts, sides, request, self.env, earlier)
 
     def bundle(self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False) -> Packed:
         """Pack sessions into one file for another machine; without secrets if asked."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment import inscribe as one
 from muniment import moving, sources
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
 from muniment.inscribe.workers import Worker, conversation, workers
 from muniment.sources.base import Found
-from muniment.store import edits, index, listings, roster
+from muniment.store import edits, evidence, index, listings, roster, versions
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.roster import Roster
@@ -32,6 +32,8 @@ HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
 
 Report = Callable[[Outcome], None]
+Seen = tuple[str, str, str]
+"""Of a path: the session, its version, and the signature of what was there."""
 
 
 class Plan(Struct, frozen=True):
@@ -46,12 +48,30 @@ class Plan(Struct, frozen=True):
 
 
 def plan(layout: Layout, found: Iterable[Found]) -> Plan:
-    """Compare what was found with what is known; reads no session."""
+    """Compare what was found with what is known; reads no session but those whose id may have changed."""
     registered = roster.load(layout)
     if not index.exists(layout):
         return _plan(list(found), {}, {}, lambda _: {}, registered)
     with Index(layout) as known:
-        return _plan(list(found), known.seen(), known.agents(), lambda s: _progress(known, s), registered)
+        seen, agents = known.seen(), known.agents()
+        same = [_as_known(session, seen, agents, layout) for session in found]
+        return _plan(same, seen, agents, lambda s: _progress(known, s), registered)
+
+
+def _as_known(session: Found, seen: Mapping[str, Seen], agents: Mapping[str, str], layout: Layout) -> Found:
+    """A file that only grew is the session that it was, though what it says now may give it another id."""
+    source = sources.named(session.source)
+    id_, _, signature = seen.get(fit(one.key_path(session)) or "", ("", "", ""))
+    unnamed = source.named_by_content and id_ in agents and id_ != session.session_id
+    if not unnamed or session.main is None or signature == one.signature(session):
+        return session
+    folder = layout.shelf(agents[id_], id_).evidence
+    manifest = evidence.load(folder)
+    if manifest is None or manifest.main is None or manifest.source != session.source:
+        return session
+    if versions.compare(folder, manifest.main, session.main, source) != "extends":
+        return session
+    return structs.replace(session, session_id=id_, native_id=manifest.native_id)
 
 
 def _progress(known: Index, session_id: str) -> dict[str, dict[str, bytes]]:
@@ -61,7 +81,7 @@ def _progress(known: Index, session_id: str) -> dict[str, dict[str, bytes]]:
 
 def _plan(
     found: list[Found],
-    seen: dict[str, tuple[str, str, str]],
+    seen: dict[str, Seen],
     agents: dict[str, str],
     progress: Callable[[str], dict[str, dict[str, bytes]]],
     registered: Roster,

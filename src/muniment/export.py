@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment import files, sources
+from muniment.before import Before
 from muniment.errors import Conflict, NotFound, Unsupported
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
@@ -34,6 +36,11 @@ class Request(Struct, frozen=True):
     """Use nothing but the document: ids are minted, signatures are missing."""
     force: bool = False
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of the session is asked for."""
+        return self.first is None and self.last is None
+
 
 class Exported(Struct, frozen=True):
     """What was written."""
@@ -48,28 +55,45 @@ class Exported(Struct, frozen=True):
 
 
 def export(
-    shelf: Shelf, facts: Facts, sidechains: Mapping[str, Facts], request: Request, env: Mapping[str, str]
+    shelf: Shelf,
+    facts: Facts,
+    sidechains: Mapping[str, Facts],
+    request: Request,
+    env: Mapping[str, str],
+    before: Before | None = None,
 ) -> Exported:
-    """Write a session in another agent's format, or its own."""
+    """Write a session in another agent's format, or its own; what comes `before` it in other sessions goes first."""
+    before = before or Before()
     target = sources.named(request.source)
     if not target.writable:
         raise Unsupported(f"{target.title} sessions cannot be written", "`muniment sources` tells which can")
-    if facts.messages == 0 and not sidechains:
+    if facts.messages == 0 and not sidechains and not before.earlier:
         raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
     # Half a session must not lie where the agent had the whole: it would be taken for the transcript itself.
     new_id = request.new_id or facts.prompts_only
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=request.cwd)
     losses = [Loss("conversation", "answer", "only the prompts are left", facts.prompts)] if facts.prompts_only else []
     base = request.to.absolute() if request.to else target.homes(env)[0]
+    losses += _left_before(before, request)
     calls = sources.renaming(facts, target)
-    paths = [_write(shelf, facts, target, move, request, base, losses, calls)]
+    paths = [_write(shelf, facts, target, move, request, base, losses, calls, before)]
     with_sides = request.file is None and facts.source == target.name
     for id_, side in sidechains.items() if with_sides else ():
-        paths.append(_write(shelf.sidechain(id_), side, target, move, request, base, losses, calls))
+        paths.append(_write(shelf.sidechain(id_), side, target, move, request, base, losses, calls, Before()))
     losses += _left_beside(shelf, 0 if with_sides else len(sidechains))
     session_id = target.identity(facts, move)
     resume = target.resuming(session_id, paths[0])
     return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account())
+
+
+def _left_before(before: Before, request: Request) -> list[Loss]:
+    """What of the beginning of a session is not there, or not in its document."""
+    what = "the history before the fork"
+    if request.whole and request.document_only and before.earlier:
+        return [Loss("before it", what, f"it is in the document of session {before.earlier[-1].facts.session_id}")]
+    if request.whole and before.missing:
+        return [Loss("before it", what, f"it is in session {before.missing}, which is not in the archive")]
+    return []
 
 
 def _left_beside(shelf: Shelf, sidechains: int) -> list[Loss]:
@@ -92,14 +116,16 @@ def _write(
     base: Path,
     losses: list[Loss],
     calls: Renaming,
+    before: Before,
 ) -> str:
     path = request.file.absolute() if request.file else inside(base, target.place(facts, move))
     temporary = files.temporary_beside(path)
     files.make_folder(path.parent)
-    chosen = calls.rounds(_chosen(shelf, facts, request))
+    chosen = calls.rounds(_chosen(shelf, facts, request, before))
+    shelves = [shelf, *(one.shelf for one in before.earlier)]
     try:
         with files.open_new(temporary) as out:
-            out.writelines(target.write(chosen, facts, move, lambda name: load_media(shelf, name), losses))
+            out.writelines(target.write(chosen, facts, move, lambda name: _media(shelves, name), losses))
         if temporary.stat().st_size == 0:
             raise NotFound(f"{target.title} can hold nothing of session {facts.session_id}", "`show` tells what it is")
         _refuse_overwrite(path, temporary, request.force)
@@ -115,12 +141,15 @@ def _refuse_overwrite(path: Path, new: Path, force: bool) -> None:
     raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, -o writes elsewhere")
 
 
-def _chosen(shelf: Shelf, facts: Facts, request: Request) -> Iterable[Round]:
+def _chosen(shelf: Shelf, facts: Facts, request: Request, before: Before) -> Iterable[Round]:
     made = from_document(shelf) if request.document_only else rounds.load_all(shelf)
     first, last = request.first or 1, request.last or facts.rounds
     if first > last or last > max(facts.rounds, 1):
         raise NotFound(f"no rounds {first}-{last}", f"the session has {facts.rounds}")
-    return (r for r in made if first <= r.number <= last)
+    own = (r for r in made if first <= r.number <= last)
+    if not before.earlier or not request.whole or request.document_only:
+        return own
+    return (structs.replace(r, number=number) for number, r in enumerate(chain(before.rounds(), own), 1))
 
 
 def from_document(shelf: Shelf) -> Iterator[Round]:
@@ -136,6 +165,11 @@ def from_document(shelf: Shelf) -> Iterator[Round]:
         messages.append(message)
     if messages:
         yield Round(number, tuple(messages), prompted)
+
+
+def _media(shelves: list[Shelf], name: str) -> bytes:
+    """Media of a session, or of one that it begins in."""
+    return load_media(next((one for one in shelves if (one.media / name).exists()), shelves[0]), name)
 
 
 def load_media(shelf: Shelf, name: str) -> bytes:

@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment import files, sources
+from muniment.before import Before
 from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
 from muniment.sources.base import Move, Source
@@ -26,10 +27,13 @@ class Restored(Struct, frozen=True):
 
     path: str
     what: str
-    """written, unchanged, newer (the file there has more than we do), appended (history lines)."""
+    """written, unchanged, newer (the file there has more than we do), appended (history lines), other (what was there
+    differs and was left alone, because the session only came along with another)."""
     bytes: int = 0
     then: str = ""
     """What has to be typed before the agent sees it; most agents find the file by themselves."""
+    note: str = ""
+    """What the agent will miss."""
 
 
 class Target(Struct, frozen=True):
@@ -39,10 +43,33 @@ class Target(Struct, frozen=True):
     """Another place than the agent's own."""
     move: Move = Move()
     force: bool = False
+    along: bool = False
+    """The session comes along with one that begins in it: whatever lies at its path is left as it is."""
+
+    @property
+    def only_current(self) -> bool:
+        """Whether other versions and copies stay away: they lie at paths of their own."""
+        return self.along or self.move != Move()
 
 
-def restore(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[Restored]:
-    """Write all files of a session back. Every conflict is found before anything is written."""
+def restore(
+    shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str], before: Before | None = None
+) -> list[Restored]:
+    """Write all files of a session back, and those of the sessions it begins in.
+
+    Every conflict is found before anything is written."""
+    before = before or Before()
+    along = structs.replace(target, move=Move(cwd=target.move.cwd), force=False, along=True)
+    plans = [plan for one in before.earlier for plan in _plans(one.shelf, one.facts, along, env)]
+    plans += _plans(shelf, facts, target, env)
+    restored = [plan.carry_out() for plan in plans]
+    if before.missing and restored:
+        note = f"it goes on from session {before.missing}, which is not in the archive: its agent may refuse it"
+        restored[-1] = structs.replace(restored[-1], note=note)
+    return restored
+
+
+def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[_Plan]:
     manifest = evidence.load(shelf.evidence)
     if manifest is None:
         raise NotFound(f"no evidence of session {facts.session_id}", "`muniment check --stored` tells what is wrong")
@@ -55,7 +82,17 @@ def restore(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) 
             _refuse_live(source, base, facts)
             plan = _plan(own, wanted, source, base, facts, target)
             plans.setdefault(plan.path, plan)
-    return [plan.carry_out() for plan in plans.values()]
+    return list(plans.values())
+
+
+def choose_version(asked: str, known: Mapping[str, Facts]) -> str:
+    """The version with this name or beginning of a name."""
+    found = [name for name in known if name.startswith(asked.lower())]
+    if asked in known or len(found) == 1:
+        return asked if asked in known else found[0]
+    told = [f"{name} ({facts.rounds} rounds, until {facts.ended})" for name, facts in known.items()]
+    hint = f"there are: {', '.join(told)}" if told else "the session has no older versions"
+    raise NotFound(f"{len(found) or 'no'} versions are called {asked!r}", hint)
 
 
 class Wanted(Struct, frozen=True):
@@ -71,7 +108,7 @@ class Wanted(Struct, frozen=True):
 def _versions(shelf: Shelf, target: Target) -> list[Shelf]:
     """Versions lie at paths of their own; one that is moved or forked is the current one."""
     folder = shelf.folder / "versions"
-    if target.move != Move() or not folder.is_dir():
+    if target.only_current or not folder.is_dir():
         return []
     found = [shelf.version(path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
     return [own for own in found if _strange(evidence.load(own.evidence), target) is None]
@@ -96,10 +133,10 @@ def _wanted(shelf: Shelf, source: Source, target: Target) -> Iterator[Wanted]:
     manifest = evidence.load(shelf.evidence)
     for kept in manifest.files if manifest else ():
         if manifest and kept.role != "old" and source.given_back(kept.name):
-            size = _size_there(manifest, kept) if target.move == Move() else kept.size
+            size = kept.size if target.only_current else _size_there(manifest, kept)
             root, place = kept.root or manifest.root, kept.place or kept.name
             yield Wanted(kept, size, root, place, manifest.home)
-    for copy in manifest.copies if manifest and target.move == Move() else ():
+    for copy in manifest.copies if manifest and not target.only_current else ():
         kept = manifest.get(copy.kept) if manifest else None
         if kept and source.given_back(kept.name):
             yield Wanted(kept, copy.size, copy.root, copy.place, copy.home)
@@ -162,6 +199,8 @@ def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts
     if kept.role == "history":
         return _Plan(path, "appended", pieces)
     relation = _relation(path, pieces)
+    if relation == "differs" and target.along:
+        return _Plan(path, "other", ())
     if relation == "differs" and not target.force:
         raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, --to writes elsewhere")
     what = {"missing": "written", "differs": "written", "shorter": "written", "equal": "unchanged", "longer": "newer"}

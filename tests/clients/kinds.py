@@ -36,6 +36,16 @@ def forked(client: Client) -> str:
     return session_id
 
 
+def forked_twice(client: Client) -> str:
+    """A fork of a fork, while both others go on as well."""
+    fork_id = forked(client)
+    before = client.session_ids()
+    client.ask("on in a second fork", *client.forking(fork_id), answers=(says("In the second fork."),))
+    (session_id,) = (id_ for id_ in client.session_ids() if id_ not in before)
+    client.ask("on in the first fork", *client.resuming(fork_id), answers=(says("In the first fork."),))
+    return session_id
+
+
 def compacted(client: Client) -> str:
     """The context is full, and the client asks for a summary by itself, at the end of a prompt or before the next."""
     session_id = greeted(client, Turn((client.shell("echo one"),)))
@@ -76,6 +86,7 @@ REPORTS: dict[str, Json] = {"gemini": call_block("complete_task", result={"respo
 KINDS: dict[Kind, tuple[str, ...]] = {
     killed: ("codex", "pi", "opencode", "gemini", "copilot"),
     forked: ("codex", "pi", "opencode"),
+    forked_twice: ("codex",),
     compacted: ("codex", "pi", "opencode"),
     subagent: tuple(TASKS),
 }

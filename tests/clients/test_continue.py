@@ -7,6 +7,7 @@ import pytest
 from .archive import Archive
 from .conftest import CLIENTS, Clients
 from .history import resumed_request
+from .kinds import forked_twice
 from .rules import refusals
 from .test_resume import WRITABLE
 from .told import calls, words
@@ -29,6 +30,19 @@ def test_every_word_call_and_result_goes_along(here: str, there: str, clients: C
     assert refusals(resumed_request(run)) == []
     assert words(history) == words(work.history)
     assert_calls_are_carried(work.history, history)
+
+
+@pytest.mark.parametrize("there", WRITABLE)
+def test_a_fork_goes_along_from_its_beginning(there: str, clients: Clients, tmp_path: Path) -> None:
+    """Codex keeps a fork as a pointer to its parent, which here is a fork itself."""
+    client, other = clients.fresh("codex"), clients.fresh(there)
+    session_id = forked_twice(client)
+    Archive(tmp_path / "store", client.home).inscribe()
+    archive = Archive(tmp_path / "store", other.home)
+    go_on = ("continue", session_id, "--in", there, "--cwd", str(other.project))
+    run = other.resume(archive.hand_over(other, *go_on))
+    assert refusals(resumed_request(run)) == []
+    assert said_and_done(run) == said_and_done(client.resume(session_id))
 
 
 @pytest.mark.parametrize("there", WRITABLE)

@@ -196,7 +196,7 @@ def _numbered(made: list[tuple[Message, list[Message]]]) -> list[Round]:
 
 
 @pytest.mark.parametrize("target", WRITABLE, ids=label)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(made=ROUNDS)
 def test_what_no_agent_ever_said_is_there_or_named(target: Source, made: list[Any]) -> None:
     rounds = _numbered(made)
@@ -250,3 +250,23 @@ def test_every_real_session_goes_to_every_format(corpus: Path, tmp_path: Path) -
 
 def _is_spoken(rounds: list[Round]) -> bool:
     return any(isinstance(block, Text | Tool) for message in _own(rounds) for block in message.blocks)
+
+
+# -- media
+
+
+@pytest.mark.parametrize("agent", ["codex", "pi"])
+def test_where_only_images_fit_no_other_media_are_called_one(agent: str) -> None:
+    """The service would refuse all of a request that has a document as an image."""
+    paper, pixel = Media("paper.pdf", "application/pdf"), Media("pixel.png", "image/png")
+    broken = Unknown("media", {"media_type": "audio/wav", "data": "?"})
+    tool = Tool("t1", "Read", {"path": "paper.pdf"}, (Text("Here."), paper, pixel, broken))
+    messages = (Message("user", blocks=(Text("Read it."), paper, pixel)), Message("assistant", blocks=(tool,)))
+    facts = Facts(SESSION, "other", rounds=1)
+    _, made, losses = converted([Round(1, messages, prompted=True)], facts, sources.named(agent), lambda _: b"\x89PNG")
+    blocks = [block for round_ in made for block in round_.blocks()]
+    assert [block.media_type for block in blocks if isinstance(block, Media)] == ["image/png"]
+    (read,) = (block for block in blocks if isinstance(block, Tool))
+    told = [part.text if isinstance(part, Text) else type(part).__name__ for part in read.output or ()]
+    assert told == ["Here.", "[application/pdf: not carried]", "Media", "[audio/wav: not carried]"]
+    assert sum(loss.count for loss in losses if loss.what == "document") == 3

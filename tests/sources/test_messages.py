@@ -248,7 +248,7 @@ MESSAGE = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(MESSAGE, max_size=6))
 def test_whatever_a_message_holds_is_read(messages: list[Any]) -> None:
     found = rounds({"messages": [USER, *messages]})
@@ -261,7 +261,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(TEXTS, st.sampled_from([None, 1]), st.booleans())
 def test_all_that_is_said_comes_back(texts: list[tuple[str, str]], indent: Any, lines: bool) -> None:
     messages = [{"role": role, "content": words} for role, words in texts]
@@ -278,3 +278,39 @@ def test_deep_and_broken_json_is_refused_or_reported(tmp_path: Path) -> None:
     source = named("messages")
     found = list(source.read(records(source.open("x.jsonl", bytes_of(session.files[0]))), Facts("x", "messages")))
     assert [b.damage for r in found for b in r.blocks() if isinstance(b, Unknown) and b.damage]
+
+
+# -- a file that grows from before the first answer on
+
+FORMS = {
+    "lines": lambda said: "".join(json.dumps(message) + "\n" for message in said),
+    "a list": json.dumps,
+    "a request": lambda said: json.dumps({"model": "m", "messages": said}, indent=2),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_session_keeps_its_id_when_the_first_answer_comes(form: str, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", ENV)
+    path = tmp_path / "talk.json"
+    said: list[dict[str, str]] = []
+    ids: set[str] = set()
+    for message in (USER, ANSWER, USER | {"content": "and now?"}, ANSWER | {"content": "evening"}):
+        said.append(message)
+        path.write_text(FORMS[form](said))
+        archive.inscribe([path])
+        (session,) = archive.sessions()
+        ids.add(session.session_id)
+        assert archive.plan(archive.find([path])).unchanged == 1
+    assert (len(ids), session.rounds, session.messages, session.versions) == (1, 2, 4, 0)
+
+
+def test_the_same_prompt_with_another_answer_is_another_session(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", ENV)
+    for name, answer in (("one", "good day"), ("two", "good night")):
+        (tmp_path / f"{name}.json").write_text(json.dumps([USER, ANSWER | {"content": answer}]))
+    archive.inscribe([tmp_path / "one.json", tmp_path / "two.json"])
+    assert len(archive.sessions()) == 2
+    (tmp_path / "one.json").write_text(json.dumps([USER | {"content": "replaced"}, ANSWER]))
+    archive.inscribe([tmp_path / "one.json"])
+    assert len(archive.sessions()) == 3

@@ -100,6 +100,15 @@ class Claim(Struct, frozen=True, gc=False):
     value: Any = None
 
 
+class Start(Struct, frozen=True):
+    """Where a session begins whose own file goes on from that of another."""
+
+    session: str
+    """The other, by the agent's own id."""
+    end: int
+    """The first record there that is no part of it, as the agent counts them; `Source.until` finds it."""
+
+
 class Hints(Struct, frozen=True):
     """What an event tells of the surroundings of a session."""
 
@@ -109,6 +118,8 @@ class Hints(Struct, frozen=True):
     """How many tokens fit into the context of the model."""
     commit: str | None = None
     """The commit that was checked out."""
+    start: Start | None = None
+    """Of the first record of a file: what comes before it in another."""
 
 
 class InstructionFiles(Struct, frozen=True):
@@ -206,6 +217,8 @@ class Source:
     """The variable by which the agent tells the programs that it runs which session it is."""
     instruction_files: InstructionFiles = InstructionFiles()
     """Where the agent looks for standing instructions; none if nothing is known of it."""
+    named_by_content: bool = False
+    """Whether a file's id is made of what is said in it, and may be another one when more is said."""
     tools: tuple[SharedTool, ...] = ()
     """Those of the agent's tools that other agents have too, the one to be written first among those of a kind."""
 
@@ -253,6 +266,10 @@ class Source:
 
         `facts.prompts_only` says that the records are lines of a history, as `remembered` gave them."""
         raise NotImplementedError
+
+    def until(self, records: Iterable[Record], end: int) -> Iterable[Record]:
+        """The records of a session with which another begins; `end` is what `Hints.start` of that one tells."""
+        return records
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

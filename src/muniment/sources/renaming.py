@@ -1,4 +1,4 @@
-"""Tool calls of one agent under the names that another has for the same tools, and an account of what was renamed."""
+"""Tool calls of one agent under the names and ids that another takes, and an account of what was renamed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from muniment.model import Block, Message, Round, Tool
+from muniment.sources.call_ids import CallIds
 from muniment.sources.tools import SharedTool, own_words, plain_words
 
 _NO_TOOL = "no tool here is known to be the same"
@@ -32,6 +33,7 @@ class Renaming:
     def __init__(self, ours: Sequence[SharedTool], theirs: Sequence[SharedTool], folder: str | None) -> None:
         self.ours, self.theirs = ours, [tool for tool in theirs if tool.written]
         self.folder = folder
+        self.ids = CallIds()
         self.counted: Counter[tuple[str, str, str]] = Counter()
 
     def rounds(self, rounds: Iterable[Round]) -> Iterator[Round]:
@@ -52,7 +54,10 @@ class Renaming:
         return structs.replace(message, blocks=tuple(map(self._block, message.blocks)))
 
     def _block(self, block: Block) -> Block:
-        if not isinstance(block, Tool) or block.name is None:
+        if not isinstance(block, Tool):
+            return block
+        block = self.ids.of(block)
+        if block.name is None:
             return block
         name, given, why = self._renamed(block.name, block.input)
         self.counted[block.name, name, why] += 1

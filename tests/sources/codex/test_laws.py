@@ -26,7 +26,7 @@ def check_resuming(data: bytes) -> None:
         assert read(data, before[k], rounds[k].offset) == rounds[k:]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(rollouts)
 def test_reading_may_begin_at_any_round(data: bytes) -> None:
     check_resuming(data)
@@ -37,7 +37,7 @@ def test_reading_a_fixture_may_begin_at_any_round(path: Path) -> None:
     check_resuming(path.read_bytes())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rollouts)
 def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
     known = set[int]().union(*(places(round_) for round_ in read(data)))
@@ -45,7 +45,7 @@ def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.parent.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_file_may_be_cut_anywhere(path: Path, data: st.DataObject) -> None:
     whole = path.read_bytes()
@@ -58,7 +58,7 @@ def test_a_file_may_be_cut_anywhere(path: Path, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.parent.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_bytes_may_be_hurt(path: Path, data: st.DataObject) -> None:
     whole = path.read_bytes()
@@ -67,7 +67,7 @@ def test_any_bytes_may_be_hurt(path: Path, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.parent.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_any_field_may_hold_anything(path: Path, data: st.DataObject) -> None:
     found = path.read_bytes().split(b"\n")
@@ -96,7 +96,7 @@ def change(record: dict[str, Any], data: st.DataObject) -> None:
         record[name] = data.draw(any_json)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rollouts, rollouts)
 def test_a_growing_file_never_changes_a_closed_round(data: bytes, more: bytes) -> None:
     closed = read(data)[:-1]

@@ -47,13 +47,13 @@ def payloads(data: bytes, *kinds: str) -> list[dict[str, Any]]:
     return [payload for payload in found if payload.get("type") in kinds]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(conversations())
 def test_our_own_sessions_come_back(data: bytes) -> None:
     assert seen(read(rewritten(data))) == seen(read(data))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(conversations())
 def test_the_very_items_come_back(data: bytes) -> None:
     """Calls with the strings of their arguments, outputs, reasoning: as sets, because outputs may change places."""

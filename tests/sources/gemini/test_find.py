@@ -1,5 +1,6 @@
 """Which files are sessions of Gemini CLI, and which make up one session."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -8,9 +9,12 @@ from tests.conftest import tree
 
 from muniment import sources
 from muniment.archive import Archive
+from muniment.errors import Conflict
+from muniment.restore import Target
+from muniment.sources.base import Move
 from muniment.sources.gemini import SOURCE
 
-from .chats import SESSION, change, head, lines, user
+from .chats import FACTS, HASH, SESSION, change, head, lines, user
 from .test_read import FORMS, TALK
 
 CHATS = "tmp/app/chats"
@@ -104,3 +108,56 @@ def test_growing_step_by_step_gives_what_the_whole_gives(tmp_path: Path, form: s
     kept = [[p.read_bytes() for p in sorted(a.layout.sessions.rglob("0*.json"))] for a in (growing, alone)]
     assert kept[0] == kept[1]
     assert growing.sessions()[0].rounds == 2
+
+
+# -- moved
+
+
+def archive_of(home: Path, tmp_path: Path) -> Archive:
+    archive = Archive(tmp_path / "store", {"HOME": str(home.parent)})
+    archive.inscribe()
+    shutil.rmtree(home)
+    return archive
+
+
+def test_a_moved_project_has_its_folder_marker_and_hash(home: Path, tmp_path: Path) -> None:
+    archive = archive_of(home, tmp_path)
+    archive.restore("last", Target(move=Move(cwd="/new/My app_2")))
+    made = tree(home / "tmp" / "my-app-2")
+    assert made.pop(".project_root") == b"/new/My app_2"
+    assert made.pop(f"tool-outputs/session-{SESSION}/shell_1.txt") == b"long"
+    new = hashlib.sha256(b"/new/My app_2").hexdigest().encode()
+    assert made[NAME.removeprefix("tmp/app/")] == FORMS["lines"].replace(HASH.encode(), new)
+    assert [(data.count(new), data.count(HASH.encode())) for data in made.values()] == [(1, 0)] * 3
+
+
+def test_a_new_identity_is_in_names_and_heads(home: Path, tmp_path: Path) -> None:
+    archive = archive_of(home, tmp_path)
+    new = "99999999-2222-4333-8444-555555555555"
+    archive.restore("last", Target(move=Move(session_id=new)))
+    (found,) = SOURCE.gather(SOURCE.candidates(home), home, [home])
+    assert (found.session_id, len(found.files)) == (new, 5)
+    assert not any(SESSION[:8] in file.name for file in found.files)
+
+
+def test_the_folder_of_another_project_of_the_same_name_is_left_alone(home: Path, tmp_path: Path) -> None:
+    archive = archive_of(home, tmp_path)
+    marker = home / "tmp" / "app" / ".project_root"
+    marker.parent.mkdir(parents=True)
+    marker.write_text("/other/app")
+    with pytest.raises(Conflict, match="project_root exists and differs"):
+        archive.restore("last", Target(move=Move(cwd="/new/app")))
+    assert tree(home) == {"tmp/app/.project_root": b"/other/app"}
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "place"),
+    [
+        ("talk.json", "/proj/app", "tmp/app/chats/session-talk.json"),
+        ("kept/session-x.jsonl", "/proj/App", "tmp/app/chats/session-x.jsonl"),
+        (f"tmp/{HASH}/chats/session-x.json", "/proj/ÄB", "tmp/b/chats/session-x.json"),
+        ("tmp/app/chats/session-x.jsonl", "/", "tmp/project/chats/session-x.jsonl"),
+    ],
+)
+def test_a_transcript_from_anywhere_goes_where_the_client_looks(name: str, folder: str, place: str) -> None:
+    assert SOURCE.moved(name, [], FACTS, Move(cwd=folder))[0] == place

@@ -27,20 +27,20 @@ def test_reading_each_form_may_begin_at_any_round(data: bytes) -> None:
     check_resuming(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(chats | documents)
 def test_reading_may_begin_at_any_round(data: bytes) -> None:
     check_resuming(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(chats | documents)
 def test_every_record_has_its_place_in_a_round(data: bytes) -> None:
     known = set[int]().union(*(places(round_) for round_ in read(data)))
     assert {record.offset for record in objects(data)} <= known
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(chats | documents.filter(lambda made: b"\n" in made), st.data())
 def test_a_file_may_be_cut_anywhere(data: bytes, draw: st.DataObject) -> None:
     rounds = read(data[: draw.draw(st.integers(0, len(data)))])
@@ -48,7 +48,7 @@ def test_a_file_may_be_cut_anywhere(data: bytes, draw: st.DataObject) -> None:
 
 
 @every_form
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_any_bytes_may_be_hurt(data: bytes, draw: st.DataObject) -> None:
     at = draw.draw(st.integers(0, len(data)))

@@ -2,15 +2,17 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment import sources
 from muniment.model import Compaction, Event, Facts, Loss, Media, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, records
+from muniment.sources.base import HEAD_BYTES, Move, records
 from muniment.sources.opencode import SOURCE
 
 from . import homes
@@ -137,7 +139,7 @@ def test_damage_in_one_message_costs_no_other() -> None:
     assert [text_of(r.prompt) for r in rounds if r.prompt][1:] == ["Then ask for zero or more."]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_a_document_cut_anywhere_reads_as_far_as_it_goes(data: st.DataObject) -> None:
     whole = homes.EXPORT.read_bytes()
@@ -156,7 +158,7 @@ TYPES = st.sampled_from(["text", "reasoning", "tool", "file", "compaction", "sub
 PARTS = st.builds(lambda kind, fields: fields | {"type": kind}, TYPES, st.dictionaries(NAMES, VALUES, max_size=4))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(["user", "assistant", "x"]), st.lists(PARTS, max_size=3), st.dictionaries(NAMES, VALUES))
 def test_no_content_of_a_message_makes_it_fail(role: str, parts: list[dict[str, Any]], info: dict[str, Any]) -> None:
     document = session({"info": info | {"role": role, "id": "msg_x"}, "parts": parts})
@@ -212,3 +214,49 @@ def test_an_original_goes_to_another_folder(rounds: list[Round]) -> None:
     assert {m["info"]["sessionID"] for m in made["messages"]} == {f"ses_{NEW}"}
     old = {m["info"]["id"] for m in homes.DOCUMENT["messages"]}
     assert not old & {m["info"]["id"] for m in made["messages"]}
+
+
+# -- recognising
+
+
+def export(info: dict[str, Any], indent: int | None = 2) -> bytes:
+    return json.dumps({"info": info, "messages": homes.DOCUMENT["messages"]}, indent=indent).encode()
+
+
+DIFFS = {"additions": 1, "diffs": [{"file": "a", "before": '{"id": "ses_not_this"}', "after": 'x "}" \\'}]}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"time": {"created": 1, "updated": 2}},
+        {"summary": DIFFS},
+        {"parent": {"id": "ses_another", "sessionID": "ses_another"}, "title": 'a {"brace'},
+        {"permission": [{"id": "ses_another"}, []], "time": {}},
+    ],
+    ids=["an object", "diffs", "another session", "a list"],
+)
+def test_an_export_is_known_whatever_stands_before_its_id(
+    before: dict[str, Any], indent: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.json"
+    path.write_bytes(export(before | homes.DOCUMENT["info"], indent))
+    assert sources.recognise(path) is SOURCE
+    (found,) = SOURCE.gather([path], tmp_path, [])
+    assert found.native_id == homes.NATIVE
+
+
+def test_an_export_is_known_if_diffs_fill_its_head(tmp_path: Path) -> None:
+    path = tmp_path / "talk.json"
+    diffs = {"diffs": [{"after": "} ] " * HEAD_BYTES}]}
+    path.write_bytes(export({"id": homes.NATIVE, "slug": "s", "summary": diffs}))
+    assert sources.recognise(path) is SOURCE
+    path.write_bytes(json.dumps({"info": {"id": homes.NATIVE, "slug": "s"}}).encode())
+    assert sources.recognise(path) is None
+
+
+def test_other_documents_with_such_a_beginning_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps({"info": {"title": "An API", "contact": {"id": "ses_1"}}, "messages": []}))
+    assert sources.recognise(path) is None

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from muniment.model import Facts, codec
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
+from muniment.sources.moving_lines import changed
 
 MAX_SLUG = 200
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
@@ -70,12 +71,13 @@ def moved_name(name: str, facts: Facts, move: Move) -> str:
 def moved_lines(pieces: Iterable[bytes], facts: Facts, move: Move) -> Iterator[bytes]:
     """The original lines with folder and identity changed where the client would stumble over them."""
     swaps = _swaps(facts, move)
-    for record in records(pieces):
-        line = record.raw
+
+    def change(line: bytes) -> bytes:
         for old, new in swaps:
-            if old in line:
-                line = line.replace(old, new)
-        yield line if record.torn else line + b"\n"
+            line = line.replace(old, new)
+        return line
+
+    return changed(pieces, change)
 
 
 def _swaps(facts: Facts, move: Move) -> list[tuple[bytes, bytes]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muniment.model import Event, Facts, Loss, Round
 from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
-from muniment.sources.codex import claims, events, find, history, place, read, write, zst
+from muniment.sources.codex import claims, events, find, forks, history, place, read, write, zst
 from muniment.sources.codex.tools import TOOLS
 
 
@@ -44,6 +44,9 @@ class Codex(Source):
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
+
+    def until(self, records: Iterable[Record], end: int) -> Iterable[Record]:
+        return forks.until(records, end)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

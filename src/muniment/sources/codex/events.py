@@ -11,6 +11,7 @@ from typing import Any
 from muniment.model import Compaction, Event, Ref, codec
 from muniment.sources.base import Hints
 from muniment.sources.builder import quiet
+from muniment.sources.codex import forks
 from muniment.sources.codex.records import Line, mapping, text
 
 _RESERVED = frozenset({"title", "link", "agent-name"})
@@ -123,12 +124,12 @@ def compaction(line: Line, ref: Ref) -> Compaction:
 
 
 def hints(event: Event) -> Hints:
-    """Window, commit and project instructions, where an event tells them."""
+    """Window, commit, beginning and project instructions, where an event tells them."""
     detail = codec.mapping(event.detail)
     if event.kind == "task started" and isinstance(window := detail.get("model_context_window"), int):
         return Hints(window=window)
     if event.kind == "session meta":
-        return Hints(commit=text(mapping(detail, "git"), "commit_hash"))
+        return Hints(commit=text(mapping(detail, "git"), "commit_hash"), start=forks.start(detail))
     if event.kind == "project instructions" and isinstance(event.detail, str):
         return Hints(instructions=(_instructions(event.detail),))
     return Hints()

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from muniment.model import Facts
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
 from muniment.sources.codex import zst
+from muniment.sources.moving_lines import changed
 
 EPOCH = "1970-01-01T00:00:00.000Z"
 """The time of sessions that tell none."""
@@ -53,11 +54,12 @@ def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple
 
 
 def _swapped(pieces: Iterable[bytes], swaps: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    for record in records(pieces):
-        line = record.raw
+    def change(line: bytes) -> bytes:
         for old, new in swaps:
             line = line.replace(old, new)
-        yield line if record.torn else line + b"\n"
+        return line
+
+    return changed(pieces, change)
 
 
 def _swaps(facts: Facts, move: Move) -> list[tuple[bytes, bytes]]:

@@ -10,7 +10,7 @@ from msgspec import structs
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.base import MediaBytes
 from muniment.sources.codex import compose, events, items, prompts, tokens
-from muniment.sources.foreign import taken
+from muniment.sources.foreign import other_media, taken
 from muniment.sources.losses import Losses
 
 _TURNING = ("turn aborted", "thread rolled back")
@@ -77,11 +77,9 @@ class Speech:
 
     def _is_part(self, block: Block) -> TypeGuard[Text | Media | Unknown]:
         """Whether a block can be a part of a human's message."""
-        if isinstance(block, Media):
-            return block.media_type.startswith("image/")
         if isinstance(block, Unknown):
-            return not block.damage and (self.own or block.kind == "media")
-        return isinstance(block, Text)
+            return not block.damage and (self.own or (block.kind == "media" and not other_media(block)))
+        return isinstance(block, Text) or (isinstance(block, Media) and not other_media(block))
 
     # -- what the model answered
 
@@ -125,7 +123,7 @@ class Speech:
 
     def _taken(self, tool: Tool) -> Tool:
         """A call of any agent; a tool may take free text here."""
-        return tool if self.own else taken(tool, self.losses, (dict, str))
+        return tool if self.own else taken(tool, self.losses, (dict, str), only_images=True)
 
     def _called(self, tool: Tool, note: dict[str, Any]) -> Iterator[bytes]:
         if tool.name:

@@ -22,6 +22,9 @@ from muniment.sources.losses import Losses
 VERSION = "0.140.0"
 """The client that foreign sessions are written for."""
 
+_LINKED = {"fork": "forked_from_id", "parent": "parent_thread_id"}
+"""Links to other threads, and the fields of a head that tell them."""
+
 _KEPT = (
     "originator",
     "cli_version",
@@ -30,8 +33,7 @@ _KEPT = (
     "git",
     "agent_nickname",
     "agent_role",
-    "forked_from_id",
-    "parent_thread_id",
+    *_LINKED.values(),
 )
 """What the head of a session of our own says again."""
 
@@ -96,11 +98,15 @@ class Writer:
         return compose.line(at, "session_meta", payload)
 
     def _kept(self, first: Round) -> dict[str, Any]:
-        """What the head of our own session said about the program; foreign ones have none."""
+        """What the head of our own session said about the program; foreign ones have none.
+
+        Of a fork that is written with what came before it, the first head is that of the session it was forked from."""
         heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == "session meta")
         said = codec.mapping(next(heads, None)) if self.own else {}
-        if "history_base" in said:
-            self.losses.add("the history before the fork", "it lies in the file of the session that was forked")
+        if said and said.get("id") != (self.facts.native_id or self.facts.session_id):
+            links = {link.kind: link.session for link in self.facts.links}
+            said |= {field: links.get(kind) for kind, field in _LINKED.items()}
+            said = {name: value for name, value in said.items() if value is not None}
         return {name: said[name] for name in _KEPT if name in said}
 
     def round(self, round_: Round) -> Iterator[bytes]:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from muniment.model import Facts
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
 from muniment.sources.copilot.find import FOLDER
+from muniment.sources.moving_lines import changed
 
 Swap = tuple[re.Pattern[bytes], bytes]
 
@@ -31,11 +32,12 @@ def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple
 
 
 def _swapped(pieces: Iterable[bytes], swaps: list[Swap]) -> Iterator[bytes]:
-    for record in records(pieces):
-        line = record.raw
+    def change(line: bytes) -> bytes:
         for pattern, new in swaps:
             line = pattern.sub(lambda found, new=new: found[1] + new, line)
-        yield line if record.torn else line + b"\n"
+        return line
+
+    return changed(pieces, change)
 
 
 def _swap(fields: str, old: str, new: str, end: str) -> Swap:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, Record, Source
-from muniment.sources.gemini import claims, find, objects, read
+from muniment.sources.base import Claim, Found, InstructionFiles, Move, Record, Source
+from muniment.sources.gemini import claims, find, objects, place, read
 from muniment.sources.gemini.tools import TOOLS
 
 
@@ -42,6 +42,9 @@ class Gemini(Source):
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
+
+    def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        return place.moved(name, pieces, facts, move)
 
 
 SOURCE = Gemini()

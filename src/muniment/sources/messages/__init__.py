@@ -25,6 +25,7 @@ class Messages(LooseSource):
     name = find.NAME
     title = "API messages"
     family = "messages"
+    named_by_content = True
     tell = staticmethod(told.tell)
 
     def matches(self, path: Path, head: bytes) -> bool:

@@ -18,15 +18,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment import files
-from muniment.sources.base import Found, SourceFile, head_of, source_file
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, source_file
 from muniment.sources.opencode import database, storage
 from muniment.sources.opencode.records import NAME, identity
 
 EXPORTED = "exported"
 """Where below the home we put exports; opencode itself does not look there."""
 
-_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]{0,2000}"(?:id|slug|role|sessionID)"\s*:')
-_ID = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(ses[^"\\]{1,128})"')
+_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
+_STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_TOKEN = re.compile(_STRING + rb"(?:\s*:\s*" + _STRING + rb')?|["{}\[\]]', re.DOTALL)
+"""A string, with its value if it is a field that has a string; else a bracket, or the string that the head cuts off."""
+_FIELDS = frozenset({b"id", b"slug", b"role", b"sessionID"})
+_NAMED = re.compile(rb'ses[^"\\]{1,128}')
+_ID = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(' + _NAMED.pattern + rb')"')
 _LIST = re.compile(rb'"(?:messages|parts)"\s*:\s*\[')
 
 
@@ -58,7 +63,27 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def _is_export(head: bytes) -> bool:
-    return bool(_EXPORT.match(head) and _ID.search(head) and _LIST.search(head))
+    """What is told of a session or message comes first, and diffs in it may fill all of the head."""
+    fields, ends = _info(head)
+    listed = _LIST.search(head) or (not ends and len(head) >= HEAD_BYTES)
+    return bool(_FIELDS & fields.keys() and _ID.search(head) and listed)
+
+
+def _info(head: bytes) -> tuple[dict[bytes, bytes], bool]:
+    """The fields of `info` that are strings, whatever stands between them, and whether it ends in the head."""
+    fields: dict[bytes, bytes] = {}
+    begin = _EXPORT.match(head)
+    depth = 1
+    for token in _TOKEN.finditer(head, begin.end()) if begin else ():
+        if token[0] in (b"{", b"["):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+        elif depth == 1 and token[2] is not None:
+            fields.setdefault(token[1], token[2])
+        if depth == 0 or token[0] == b'"':
+            return fields, depth == 0
+    return fields, False
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
@@ -96,5 +121,7 @@ def _home_of(path: Path) -> Path | None:
 def _native_id(path: Path) -> str:
     """The session's own id, else one made of its content."""
     head = head_of(path)
-    own = _ID.search(head)
-    return own[1].decode("utf-8", "replace") if own else hashlib.sha256(head).hexdigest()
+    fields, _ = _info(head)
+    told = [fields.get(name, b"") for name in (b"id", b"sessionID")] + _ID.findall(head)
+    own = next((id_ for id_ in told if _NAMED.fullmatch(id_)), None)
+    return own.decode("utf-8", "replace") if own else hashlib.sha256(head).hexdigest()

@@ -10,6 +10,7 @@ from typing import Any
 
 from muniment.model import Block, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage
 from muniment.sources.base import MediaBytes
+from muniment.sources.foreign import other_media
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import parts
 from muniment.sources.pi.place import milliseconds
@@ -73,7 +74,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def account(block: Block, losses: Losses) -> None:
     """Count what a message cannot carry."""
-    if isinstance(block, Unknown | Event):
+    if isinstance(block, Unknown | Event) or other_media(block):
         losses.add_block(block)
     elif isinstance(block, Tool) and block.sidechain:
         losses.add("link to a subagent", NO_PLACE)

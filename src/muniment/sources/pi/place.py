@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from muniment.model import Facts, codec
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
+from muniment.sources.moving_lines import changed
 from muniment.sources.pi.find import FOLDER, NAME, NAMED
 
 EPOCH = "1970-01-01T00:00:00.000Z"
@@ -68,9 +69,8 @@ def _moved_name(name: str, move: Move) -> str:
 
 
 def _moved_lines(pieces: Iterable[bytes], move: Move) -> Iterator[bytes]:
-    for record in records(pieces):
-        line = _moved_header(record.raw, move) if record.offset == 0 else record.raw
-        yield line if record.torn else line + b"\n"
+    first = iter((True,))
+    return changed(pieces, lambda line: _moved_header(line, move) if next(first, False) else line)
 
 
 def _moved_header(line: bytes, move: Move) -> bytes:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from muniment.model import Compaction, Event, Facts, Loss, Message, Ref, Round, Tool, Unknown, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
-from muniment.sources.foreign import taken
+from muniment.sources.foreign import other_media, taken
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import compose, events, foreign
 from muniment.sources.pi.find import NAME
@@ -174,7 +174,8 @@ class Writer:
                 yield Entry(Ref(at=self.at), {"type": "compaction", "summary": block.text})
             else:
                 foreign.account(block, self.losses)
-        blocks = tuple(taken(b, self.losses) if isinstance(b, Tool) else b for b in message.blocks)
+        kept = (block for block in message.blocks if not other_media(block))
+        blocks = tuple(taken(b, self.losses, only_images=True) if isinstance(b, Tool) else b for b in kept)
         yield from self._spoken(structs.replace(message, blocks=blocks))
 
     def _spoken(self, message: Message) -> Iterator[Entry]:

@@ -19,6 +19,7 @@ from muniment.surfaces.cli.output import as_json, out, size, talk
 @click.option("--all", "every", is_flag=True, help="Every session of the archive.")
 @click.option("--to", type=click.Path(path_type=Path), metavar="DIR", help="Write below DIR, not to the agent's home.")
 @click.option("--cwd", metavar="DIR", help="The project moved: write the session for DIR.")
+@click.option("--version", metavar="HASH8", help="An older version of it; `muniment show` names them.")
 @click.option("--new-id", is_flag=True, help="Give the restored session an identity of its own.")
 @click.option("--force", is_flag=True, help="Replace files that exist and differ.")
 @click.option("--json", is_flag=True, help="One JSON array of files.")
@@ -29,6 +30,7 @@ def command(
     every: bool,
     to: Path | None,
     cwd: str | None,
+    version: str | None,
     new_id: bool,
     force: bool,
     json: bool,
@@ -37,10 +39,15 @@ def command(
 
     They go where the agent looks for them, or below --to. Files get a fresh time, because agents delete by age.
     A file that exists and differs is left alone without --force; one with more in it than the archive has is
-    always left alone.
+    always left alone. If the agent keeps a fork as a pointer to its parent, the parent comes along.
+
+    Versions of a session that lay at other paths come back with it. One that a later version took the place of at
+    the same path comes back alone, by --version and its name in `muniment show SESSION`.
     """
     if bool(session) == every:
         raise click.UsageError("Give a SESSION, or --all.")
+    if version and every:
+        raise click.UsageError("Give --version with a SESSION, not with --all.")
     archive = Archive(store)
     folder = str(Path(cwd).expanduser().resolve()) if cwd else None
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=folder)
@@ -50,7 +57,7 @@ def command(
     failed = 0
     for name in names:
         try:
-            restored += archive.restore(name, target)
+            restored += archive.restore(name, target, alone=every, version=version)
         except MunimentError as error:
             if not every:
                 raise
@@ -71,3 +78,5 @@ def _report(restored: list[Restored], json: bool) -> None:
     for file in restored:
         if file.then:
             talk(f"then: {file.then}")
+        if file.note:
+            talk(f"note: {file.note}")

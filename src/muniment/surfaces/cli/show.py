@@ -32,6 +32,8 @@ def command(store: str | None, session: str, round_: int | None, json: bool, doc
         _rounds(archive, found.session_id, json)
         if not json:
             out(f"\n{shelf.document}")
+            for name, facts in archive.versions(found).items():
+                out(f"version {name}: {facts.rounds} rounds, until {facts.ended}")
 
 
 def _round_text(round_: stored.Round, folder: str) -> str:

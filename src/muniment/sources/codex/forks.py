@@ -1,0 +1,32 @@
+"""Forks of today's rollouts copy nothing: the head names the thread whose records come first, and where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from muniment.sources.base import Record, Start
+from muniment.sources.codex import records
+from muniment.sources.codex.records import mapping, text
+
+
+def start(head: dict[str, Any]) -> Start | None:
+    """Where a thread begins, if that is in the file of another."""
+    base = mapping(head, "history_base")
+    thread, end = text(base, "thread_id"), base.get("end_ordinal_exclusive")
+    return Start(thread, end) if thread and isinstance(end, int) else None
+
+
+def until(lines: Iterable[Record], end: int) -> Iterator[Record]:
+    """The records before the one with this ordinal: bytes differ in a thread that was moved, ordinals do not."""
+    for record in lines:
+        if (ordinal := _ordinal(record.raw)) is not None and ordinal >= end:
+            return
+        yield record
+
+
+def _ordinal(raw: bytes) -> int | None:
+    try:
+        return records.decode(raw).ordinal
+    except ValueError:
+        return None
