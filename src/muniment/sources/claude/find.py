@@ -28,6 +28,11 @@ _TYPES = re.compile(
     rb'file-history-snapshot|last-prompt|mode|permission-mode|agent-name)"'
 )
 
+_ANOTHERS = re.compile(
+    rb'"(systemPayload|usageMetadata)"\s*:|"message"\s*:\s*\{\s*"role"\s*:\s*"\w+"\s*,\s*"parts"\s*:'
+)
+"""Fields that another agent has in records with the same names around them."""
+
 
 def homes(env: Mapping[str, str]) -> list[Path]:
     """`$CLAUDE_CONFIG_DIR` (several, separated by commas) else `~/.claude`."""
@@ -53,7 +58,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 def _is_record(line: bytes) -> bool:
     """A whole line by its fields; one cut off by the end of the head by its first ones."""
-    if b'"type"' not in line and b'"parentUuid"' not in line:
+    if (b'"type"' not in line and b'"parentUuid"' not in line) or _ANOTHERS.search(line):
         return False
     try:
         value = codec.loads(line)
