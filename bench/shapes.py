@@ -222,11 +222,33 @@ def _specstory(id_: str, messages: list[Message]) -> tuple[str, bytes]:
     return f".specstory/history/{id_}.md", "\n".join(lines).encode("utf-8", "replace")
 
 
+def _qwen(id_: str, messages: list[Message]) -> tuple[str, bytes]:
+    lines: list[dict[str, Any]] = []
+
+    def add(kind: str, message: Message, parts: list[dict[str, Any]], **more: Any) -> None:
+        about = {"uuid": f"{id_[:-6]}{len(lines):06x}", "parentUuid": lines[-1]["uuid"] if lines else None}
+        about |= {"sessionId": id_, "timestamp": message.at, "type": kind, "cwd": "/home/ada/shop", "version": "0.24.4"}
+        lines.append(about | {"message": {"role": "model" if kind == "assistant" else "user", "parts": parts}} | more)
+
+    for message in messages:
+        parts: list[dict[str, Any]] = [{"text": text} for text in _texts(message)]
+        calls = [{"functionCall": {"id": t.id, "name": t.name, "args": t.input}} for t in _tools(message)]
+        if parts or calls:
+            add(message.role, message, parts + calls)
+        for tool in _tools(message):
+            response = {"id": tool.id, "name": tool.name, "response": {"output": _output(tool)}}
+            told = {"callId": tool.id, "status": "success", "resultDisplay": ""}
+            add("tool_result", message, [{"functionResponse": response}], toolCallResult=told)
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    return f"projects/-home-ada-shop/chats/{id_}.jsonl", data
+
+
 SHAPES: dict[str, Shape] = {
     "chatgpt": _chatgpt,
     "claude-ai": _claude_ai,
     "cursor": _cursor,
     "messages": _messages,
+    "qwen": _qwen,
     "specstory": _specstory,
 }
 """Of sources that are only read and that the corpus has too little of."""
