@@ -113,11 +113,17 @@ def test_readers_do_not_wait_for_a_stopped_writer(tmp_path: Path) -> None:
     store = tmp_path / "store"
     done(store, "inscribe", tree.home)
     tree.grow()
+    before = latest(store)
     process = start(store, "inscribe", tree.home)
-    time.sleep(0.25)
+    while latest(store) == before and process.poll() is None:
+        time.sleep(0.01)
     os.killpg(process.pid, signal.SIGSTOP)
-    try:
-        assert run(store, "sessions", timeout=120).code == 0
-    finally:
-        os.killpg(process.pid, signal.SIGCONT)
+    read = run(store, "sessions", timeout=120)
+    os.killpg(process.pid, signal.SIGCONT)
     assert finish(process).code == 0
+    assert read.code == 0
+
+
+def latest(store: Path) -> int:
+    """When a session in the store was last written to; the index is open by then."""
+    return max(path.stat().st_mtime_ns for path in store.rglob("*.json"))
