@@ -14,6 +14,8 @@ from muniment.record.conformance.plugin import Counts
 from muniment.record.history import read_entries
 
 MAX_BYTES = 4096
+AT_WORK = 5
+"""Prompts after which a writer may be killed."""
 WRITER = textwrap.dedent("""
     import sys
     from pathlib import Path
@@ -48,7 +50,7 @@ def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
         acks.append(tmp_path / f"acked-{number}")
         running.append(writer(f"w{number}", path, acks[-1]))
         if len(running) >= 3:
-            until_told(acks[-1], 30)
+            until_told(acks[-1], AT_WORK)
             time.sleep(random.uniform(0, 0.2))
             victim = running.pop(random.randrange(len(running)))
             victim.send_signal(signal.SIGKILL)
@@ -58,7 +60,7 @@ def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
         left.wait()
     told = [line for ack in acks for line in ack.read_text().split("\n")[:-1]]
     found = [entry.uuid for entry in read_entries(path, 10_000_000, False, {})]
-    assert len(told) > 30 * (len(acks) - 2), "each was killed at its work"
+    assert len(told) > AT_WORK * (len(acks) - 2), "each was killed at its work"
     assert set(told) <= set(found)
     assert len(found) == len(set(found))
     longest = 400
