@@ -60,7 +60,8 @@ class Hints:
         except Exception as error:  # those of watchfiles have no common base
             self._stream = None
             self.broke = True
-            self.trouble = f"the system does not tell of every change ({error}); looking more often instead"
+            why = str(error).partition(" about [")[0]  # at which folder it came to its end differs from time to time
+            self.trouble = f"the system does not tell of every change ({why}); looking more often instead"
             return []
 
     def close(self) -> None:
