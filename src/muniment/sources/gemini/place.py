@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from muniment.model import Facts
 from muniment.sources.base import Move
 from muniment.sources.gemini.find import FOLDER, MARKER, OUTPUTS
-from muniment.sources.moving_lines import changed
+from muniment.sources.moving_lines import Swap, swap, swapped
 
 PREFIX = "session-"
 """The client sees no transcript without it."""
 
 _HASH = re.compile(rb'("projectHash"\s*:\s*")[^"\\]*(?=")')
 _OTHER = re.compile(r"[^a-z0-9]+")
-
-Swap = tuple[re.Pattern[bytes], bytes]
 
 
 def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
@@ -36,10 +34,9 @@ def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple
         swaps.append((_HASH, hashlib.sha256(move.cwd.encode()).hexdigest().encode()))
     if move.session_id:
         name = name.replace(old, move.session_id).replace(f"-{old[:8]}.", f"-{move.session_id[:8]}.")
-        own = rb'("sessionId"\s*:\s*")' + re.escape(old.encode()) + rb'(?=")'
-        swaps.append((re.compile(own), move.session_id.encode()))
+        swaps.append(swap("sessionId", old, move.session_id))
     is_transcript = name.endswith((".json", ".jsonl")) and f"/{OUTPUTS}/" not in name
-    return name, _swapped(pieces, swaps) if is_transcript else pieces
+    return name, swapped(pieces, swaps) if is_transcript else pieces
 
 
 def _in_project(name: str, folder: str) -> str:
@@ -54,12 +51,3 @@ def _in_project(name: str, folder: str) -> str:
 def _called(folder: str) -> str:
     """What the client calls a project that has its folder's name to itself."""
     return _OTHER.sub("-", PurePosixPath(folder).name.lower()).removeprefix("-").removesuffix("-") or "project"
-
-
-def _swapped(pieces: Iterable[bytes], swaps: list[Swap]) -> Iterator[bytes]:
-    def change(line: bytes) -> bytes:
-        for pattern, new in swaps:
-            line = pattern.sub(lambda found, new=new: found[1] + new, line)
-        return line
-
-    return changed(pieces, change)

@@ -6,17 +6,13 @@ records tell of another project.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from muniment.model import Facts
 from muniment.sources.base import Move
-from muniment.sources.moving_lines import changed
+from muniment.sources.moving_lines import Swap, swap, swapped
 from muniment.sources.qwen.find import PROJECTS
-
-Swap = tuple[re.Pattern[bytes], bytes]
 
 
 def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
@@ -29,12 +25,12 @@ def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple
     if move.session_id:
         new = move.session_id
         parts = [new + part[len(old) :] if part.startswith(old) else part for part in parts]
-        swaps.append(_swap("sessionId|parentSessionId|promptId|prompt_id", old, new, '["#]'))
+        swaps.append(swap("sessionId|parentSessionId|promptId|prompt_id", old, new, '["#]'))
     cwd = facts.first_cwd or facts.cwd
     if move.cwd and cwd:
-        swaps.append(_swap("cwd", cwd, move.cwd, r'["/\\]'))
+        swaps.append(swap("cwd", cwd, move.cwd, r'["/\\]'))
     is_ours = name.endswith((".jsonl", ".meta.json"))
-    return str(PurePosixPath(*parts)), _swapped(pieces, swaps) if swaps and is_ours else pieces
+    return str(PurePosixPath(*parts)), swapped(pieces, swaps) if swaps and is_ours else pieces
 
 
 def called(folder: str) -> str:
@@ -43,18 +39,3 @@ def called(folder: str) -> str:
         letter if letter.isascii() and letter.isalnum() else "-" * (len(letter.encode("utf-16-le")) // 2)
         for letter in folder
     )
-
-
-def _swapped(pieces: Iterable[bytes], swaps: list[Swap]) -> Iterator[bytes]:
-    def change(line: bytes) -> bytes:
-        for pattern, new in swaps:
-            line = pattern.sub(lambda found, new=new: found[1] + new, line)
-        return line
-
-    return changed(pieces, change)
-
-
-def _swap(fields: str, old: str, new: str, end: str) -> Swap:
-    """Inside a text the quotes of a field are escaped, so no text is touched."""
-    before, after = (json.dumps(value, ensure_ascii=False)[1:-1].encode() for value in (old, new))
-    return re.compile(rf'("(?:{fields})"\s*:\s*")'.encode() + re.escape(before) + f"(?={end})".encode()), after
