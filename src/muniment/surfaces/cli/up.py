@@ -41,7 +41,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], demo: bool, view: bool,
     if view:
         _show(ctx, archive, demo)
     elif not json and archive.sessions():
-        talk("`muniment view` shows it as a page")
+        talk(f"`muniment {'up --demo --view' if demo else 'view'}` shows it as a page")
     progress.fail_if_any(outcomes)
 
 
