@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,29 +31,29 @@ def is_session_id(text: str) -> bool:
     return bool(_UUID.fullmatch(text))
 
 
-class Shelf(Struct, frozen=True):
+class Shelf(Struct, frozen=True, dict=True):
     """Where one session lies, or one of its sidechains or older versions: all have the same form."""
 
     document: Path
     folder: Path
 
-    @property
+    @cached_property
     def rounds(self) -> Path:
         return self.folder / "rounds"
 
-    @property
+    @cached_property
     def media(self) -> Path:
         return self.folder / "media"
 
-    @property
+    @cached_property
     def evidence(self) -> Path:
         return self.folder / "source"
 
-    @property
+    @cached_property
     def database(self) -> Path:
         return self.folder / "session.db"
 
-    @property
+    @cached_property
     def listing(self) -> Path:
         return self.folder / "index.md"
 
@@ -70,56 +71,56 @@ class Shelf(Struct, frozen=True):
         return Shelf(folder / self.document.name, folder / self.document.stem)
 
 
-class Layout(Struct, frozen=True):
+class Layout(Struct, frozen=True, dict=True):
     """The places of one store."""
 
     root: Path
     read_only: bool = False
     """Whoever holds this looks, and cannot write: neither the index nor the lock opens for it."""
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         return self.root / "data" / "sessions"
 
-    @property
+    @cached_property
     def database(self) -> Path:
         return self.sessions / "sessions.db"
 
-    @property
+    @cached_property
     def listing(self) -> Path:
         return self.sessions / "index.md"
 
-    @property
+    @cached_property
     def engagements(self) -> Path:
         return self.sessions / "engagements.jsonl"
 
-    @property
+    @cached_property
     def engagements_listing(self) -> Path:
         return self.sessions / "engagements-index.md"
 
-    @property
+    @cached_property
     def extractions(self) -> Path:
         """Answers of models, kept so that none is paid for twice."""
         return self.sessions / ".extractions"
 
-    @property
+    @cached_property
     def edits(self) -> Path:
         return self.sessions / "edits.jsonl"
 
-    @property
+    @cached_property
     def roster(self) -> Path:
         return self.root / "data" / "agent-roster.jsonl"
 
-    @property
+    @cached_property
     def prospective(self) -> Path:
         """Copies of the `engagement.md` files that agents keep in their projects."""
         return self.root / "data" / "engagements"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         return self.sessions / ".lock"
 
-    @property
+    @cached_property
     def watching(self) -> Path:
         """Held by the process that keeps the archive current."""
         return self.sessions / ".watching"

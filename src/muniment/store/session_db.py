@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -25,10 +26,12 @@ def write(
     """
     db = _load(shelf, first) if first > 1 else None
     if db is None:
-        db, rows = _new(), [*(former() if first > 1 else ()), *rows]
+        every = [*(former() if first > 1 else ()), *rows]
+        files.write_atomic(shelf.database, [_made_of(every)])
+        return every
     try:
         with db:
-            if first > 1 and rows:
+            if rows:
                 round_table.delete(db, rows[0].session_id, first)
             round_table.insert(db, rows)
         every = [RoundRow(*row) for row in db.execute("SELECT * FROM rounds ORDER BY round")]
@@ -66,17 +69,25 @@ def _load(shelf: Shelf, first: int) -> Any:
     return db if whole else None
 
 
-def _new() -> Any:
-    db: Any = apsw.Connection(":memory:")
-    db.deserialize("main", _empty())
-    return db
+def _made_of(rows: Sequence[RoundRow]) -> bytes:
+    """A database with these rows: what the blank one looks like while it has them.
+
+    Opening a database and preparing its statements takes several times as long as filling it, so one is kept, and
+    what was put into it is taken back."""
+    db = _blank(os.getpid())
+    db.execute("BEGIN")
+    try:
+        round_table.insert(db, rows)
+        db.execute("INSERT INTO rounds_fts(rounds_fts) VALUES ('flush')")  # else only a commit writes them
+        return db.serialize("main")
+    finally:
+        db.execute("ROLLBACK")
 
 
 @cache
-def _empty() -> bytes:
+def _blank(_process: int) -> Any:
+    """A database without rows, for each process its own: none may use what another opened."""
     db: Any = apsw.Connection(":memory:")
     db.execute("PRAGMA page_size=1024")  # most sessions have a handful of rounds
     db.execute(schema.ROUNDS)
-    data: bytes = db.serialize("main")
-    db.close()
-    return data
+    return db

@@ -8,7 +8,6 @@ So signs and letters are parted before it sees them, and the words that it canno
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 _PART = re.compile(rb"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
 _SIGNS = (
@@ -18,12 +17,10 @@ _ICONS = "\u2066-\u2069\u23f4-\u23ff\u2b80-\u2bff\ue000-\uf8ff\U0001f000-\U0001f
 """Pictures that are letters to the tokenizer: those of terminal fonts, and those younger than its tables."""
 _CJK = re.compile(f"[{_SIGNS}]+")
 _ICON = re.compile(f"[{_ICONS}]")
-_OTHERS = bytes(c for c in range(256) if not (0xE3 <= c <= 0xF0 or 0xF3 <= c <= 0xF4))
-"""Bytes that begin no such sign, most icons included: what is left of a text without them tells whether to look."""
-_RARE = (b"\xe2\x8f", b"\xe2\xae", b"\xe2\xaf", b"\xe2\x81\xa6")
-"""How the others begin; the first byte is also that of dashes, quotes and frames, which are in every text."""
+_ASCII = bytes(range(128))
 _MAX_WORD = 64
 """A longer run of letters is encoded data, not a name."""
+_MAX_NAMES = 1 << 16
 
 _SHAPE = bytes(97 if 97 <= c <= 122 or 48 <= c <= 57 else 65 if 65 <= c <= 90 else 32 for c in range(256))
 """Letters as their case, digits as small ones, the rest as spaces: a name with a hump is found by plain search."""
@@ -37,16 +34,16 @@ def indexed(data: bytes) -> tuple[bytes, str]:
     What is seen has no icons, and signs apart from letters. What is hidden: parts of names, and signs by pairs, each
     once; the last sign of a run stands there too, so that every sign begins a word and can be found alone.
     """
-    hidden: set[str] = set()
-    for name in _humped(data):
-        hidden.update(_parts(name))
-    if not _has_signs(data):
-        return data, " ".join(sorted(hidden))
-    text = data.decode()
-    for run in _CJK.findall(text):
-        hidden.update(pairs(run))
-        hidden.add(run[-1])
-    return _CJK.sub(r" \g<0> ", _ICON.sub(" ", text)).encode(), " ".join(sorted(hidden))
+    hidden = set[str]().union(*map(_PARTS.__getitem__, _humped(data)))
+    if not data.isascii():
+        foreign = data.translate(None, _ASCII).decode()  # short, so that it is cheap to look at
+        if _ICON.search(foreign):
+            data = _ICON.sub(" ", data.decode()).encode()
+        if _CJK.search(foreign):
+            text = data.decode()
+            hidden.update(word for run in _CJK.findall(text) for word in (*pairs(run), run[-1]))
+            data = _CJK.sub(r" \g<0> ", text).encode()
+    return data, " ".join(sorted(hidden))
 
 
 def parted(data: bytes) -> bytes:
@@ -59,21 +56,23 @@ def hidden_words(data: bytes) -> str:
     return indexed(data)[1]
 
 
-def _has_signs(data: bytes) -> bool:
-    """Whether to look for signs and icons at all; hardly any text has one."""
-    return not data.isascii() and (bool(data.translate(None, _OTHERS)) or any(rare in data for rare in _RARE))
-
-
 def east_asian(text: str) -> list[str]:
     """The runs of signs that are written without spaces between words."""
     return _CJK.findall(text)
 
 
-@lru_cache(maxsize=1 << 16)
-def _parts(name: bytes) -> tuple[str, ...]:
-    """The words of a name, with and without their numbers; the same few thousand names make up most of a session."""
-    parts = [part.decode("ascii") for part in _PART.findall(name)]
-    return tuple(dict.fromkeys([*parts, *(part.rstrip("0123456789") for part in parts)]))
+class _PartsOfNames(dict[bytes, tuple[str, ...]]):
+    """The words of names, with and without their numbers; the same few thousand names make up most of a session."""
+
+    def __missing__(self, name: bytes) -> tuple[str, ...]:
+        if len(self) >= _MAX_NAMES:
+            self.clear()
+        parts = [part.decode("ascii") for part in _PART.findall(name)]
+        self[name] = tuple(dict.fromkeys([*parts, *(part.rstrip("0123456789") for part in parts)]))
+        return self[name]
+
+
+_PARTS = _PartsOfNames()
 
 
 def _humped(data: bytes) -> set[bytes]:
