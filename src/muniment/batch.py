@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,7 @@ class _Writer:
         self.obsolete: list[str] = []
         """Files that go once what took their place is durable."""
 
-    def run(self, pool: list[Worker], tasks: Iterable[Task]) -> None:
+    def run(self, pool: list[Worker], tasks: Sequence[Task]) -> None:
         """Keep every worker busy until nothing is left. An interruption commits what is whole."""
         self.target.begin()
         try:

@@ -1,10 +1,19 @@
-"""How many processes inscribe a plan."""
+"""How many processes inscribe a plan, and what becomes of it when one of them dies."""
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 import pytest
 
+from muniment import inscribe as one
+from muniment.archive import Archive
+from muniment.inscribe import Outcome, Sink, Task, workers
 from muniment.inscribe.workers import SMALL_BYTES, WORKERS, worthwhile
+from muniment.store.layout import Layout
+from tests.builder import conversation
 
 LARGE = SMALL_BYTES
 SMALL = SMALL_BYTES // 4
@@ -25,3 +34,30 @@ SMALL = SMALL_BYTES // 4
 )
 def test_workers_are_started_where_they_help(sizes: list[int], cores: int, expected: int) -> None:
     assert worthwhile(sizes, cores) == expected
+
+
+def test_a_worker_that_dies_takes_only_its_own_session_along(
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every second session kills its worker: the rest is inscribed all the same, in the end without workers."""
+    ids = [conversation(2, f"aaaaaaaa-2222-4333-8444-55555555555{number}") for number in range(8)]
+    for session in ids:
+        session.write(home)
+    deadly = {session.id for session in ids[::2]}
+    own, inscribe = os.getpid(), one.inscribe
+
+    def inscribe_or_die(layout: Layout, task: Task, sink: Sink) -> Outcome:
+        if task.found.session_id in deadly and os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return inscribe(layout, task, sink)
+
+    monkeypatch.setattr(one, "inscribe", inscribe_or_die)
+    monkeypatch.setattr(workers, "SMALL_BYTES", 1)
+    monkeypatch.setattr(workers, "_cores", lambda: WORKERS)
+    outcomes: list[Outcome] = []
+    archive.inscribe([home], outcomes.append)
+    failed = [outcome for outcome in outcomes if outcome.what == "failed"]
+    assert len(failed) == WORKERS, "each worker died once"
+    assert all("died" in outcome.note and outcome.session_id in deadly for outcome in failed)
+    assert sorted(outcome.session_id for outcome in outcomes) == sorted(session.id for session in ids)
+    assert {row.session_id for row in archive.sessions()} == {s.id for s in ids} - {o.session_id for o in failed}

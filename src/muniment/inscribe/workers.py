@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -29,35 +29,48 @@ WORKERS = 2
 SMALL_BYTES = 8 << 20
 """Less than this is inscribed without workers."""
 PIPE_BYTES = 1 << 20
+AT_HAND = 2
+"""Tasks that a worker has: one in hand, and the next."""
 
 
 class Worker:
-    """A process that inscribes the sessions it is sent."""
+    """A process that inscribes the tasks whose numbers it is sent; it has them all from the start."""
 
-    def __init__(self, number: int, tasks: Connection, answers: Connection, process: BaseProcess) -> None:
+    def __init__(
+        self, number: int, tasks: Sequence[Task], numbers: Connection, answers: Connection, process: BaseProcess
+    ) -> None:
         self.number = number
         self.tasks = tasks
+        self.numbers = numbers
         self.answers = answers
         self.process = process
-        self.task: Task | None = None
+        self.given: list[int] = []
+        """What it was sent and has not answered for, the one that it works on first."""
+        self.died = False
 
-    def send(self, waiting: list[Task]) -> bool:
-        """Give it the next task, if there is one and it lives."""
-        if not waiting or not self.process.is_alive():
-            return False
-        self.task = waiting.pop()
-        self.tasks.send(self.task)
-        return True
+    def go_on(self, waiting: list[int]) -> bool:
+        """Let it always have a task at hand, so that it never waits for this process; tells whether it has one."""
+        while waiting and len(self.given) < AT_HAND and not self.died:
+            self.given.append(waiting.pop())
+            with contextlib.suppress(BrokenPipeError):  # then it died, which is told where its answers end
+                self.numbers.send(self.given[-1])  # a few bytes: there is room for them whatever it does
+        return bool(self.given)
 
-    def receive(self) -> Any:
+    def receive(self, waiting: list[int]) -> Any:
+        """What it says next. Of one that died the task it worked on has failed; what else it had is for others."""
         try:
-            return self.answers.recv()
+            message = self.answers.recv()
         except (EOFError, ConnectionResetError):
-            assert self.task, "a worker speaks only about a task"
-            return _failed(self.task, "the worker process died; run again")
+            failed, *others = self.given
+            self.given, self.died = [], True
+            waiting += reversed(others)
+            return _failed(self.tasks[failed], "the worker process died; run again")
+        if isinstance(message, Outcome):
+            self.given.pop(0)
+        return message
 
     def close(self) -> None:
-        self.tasks.close()
+        self.numbers.close()
         self.answers.close()
 
 
@@ -66,7 +79,7 @@ def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[Worker] = []
     for _ in range(worthwhile([_size(task) for task in tasks], _cores())):
-        pool.append(_start_worker(layout, pool))
+        pool.append(_start_worker(layout, tasks, pool))
     try:
         yield pool
     finally:
@@ -92,35 +105,36 @@ def _size(task: Task) -> int:
     return sum(file.size for file in task.found.files)
 
 
-def _start_worker(layout: Layout, pool: list[Worker]) -> Worker:
+def _start_worker(layout: Layout, tasks: Sequence[Task], pool: list[Worker]) -> Worker:
     forks = sys.platform == "linux"
     context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
-    its_tasks, tasks = context.Pipe(duplex=False)
+    its_numbers, numbers = context.Pipe(duplex=False)
     answers, its_answers = context.Pipe(duplex=False)
     if forks:
         # Room for what most sessions have to say. No gain could be measured beyond the noise of the machine.
         fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    inherited = [tasks, answers, *(end for worker in pool for end in (worker.tasks, worker.answers))] if forks else []
-    process = context.Process(target=_serve, args=(layout, its_tasks, its_answers, inherited), daemon=True)
+    others = [end for worker in pool for end in (worker.numbers, worker.answers)]
+    inherited = [numbers, answers, *others] if forks else []
+    process = context.Process(target=_serve, args=(layout, tasks, its_numbers, its_answers, inherited), daemon=True)
     process.start()
-    its_tasks.close()
+    its_numbers.close()
     its_answers.close()
-    return Worker(len(pool), tasks, answers, process)
+    return Worker(len(pool), tasks, numbers, answers, process)
 
 
-def conversation(layout: Layout, pool: list[Worker], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+def conversation(layout: Layout, pool: list[Worker], tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
     """Everything the workers say, large sessions first so that none is left alone at the end."""
-    waiting = sorted(tasks, key=_size)
-    busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.send(waiting)}
+    waiting = sorted(range(len(tasks)), key=lambda number: _size(tasks[number]))
+    busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.go_on(waiting)}
     while busy:
         for answers in wait(list(busy)):
             worker = busy[answers]
-            message = worker.receive()
+            message = worker.receive(waiting)
             yield worker.number, message
-            if isinstance(message, Outcome) and not worker.send(waiting):
+            if isinstance(message, Outcome) and not worker.go_on(waiting):
                 del busy[answers]
-    for task in reversed(waiting):
-        yield from _alone(layout, task)
+    for number in reversed(waiting):
+        yield from _alone(layout, tasks[number])
 
 
 def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
@@ -131,8 +145,10 @@ def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
         yield 0, message
 
 
-def _serve(layout: Layout, tasks: Connection, answers: Connection, inherited: list[Connection]) -> None:
-    """A worker: inscribe what is sent until the other side hangs up.
+def _serve(
+    layout: Layout, tasks: Sequence[Task], numbers: Connection, answers: Connection, inherited: list[Connection]
+) -> None:
+    """A worker: inscribe the tasks whose numbers are sent until the other side hangs up.
 
     A forked process has copies of the other side's ends; while they are open nobody seems to hang up."""
     for other in inherited:
@@ -142,8 +158,8 @@ def _serve(layout: Layout, tasks: Connection, answers: Connection, inherited: li
     os.umask(0o077)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            task = tasks.recv()
-            answers.send(_inscribe(layout, task, answers.send))
+            number: int = numbers.recv()
+            answers.send(_inscribe(layout, tasks[number], answers.send))
 
 
 def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
