@@ -200,3 +200,19 @@ def test_copies_of_the_parent_stay_where_they_are_not(
     archive.restore(FORK)
     assert {path for path in threads.values() if path.exists()} == {threads[ORIGIN], threads[FORK]}
     assert not copy.exists()
+
+
+def test_a_bundled_fork_takes_along_what_it_begins_in(
+    archive: Archive, threads: dict[str, Path], tmp_path: Path
+) -> None:
+    assert archive.bundle([SECOND], tmp_path / "all").sessions == (ORIGIN, FORK, SECOND)
+    assert archive.bundle([SECOND], tmp_path / "alone", alone=True).sessions == (SECOND,)
+    other = Archive(tmp_path / "elsewhere")
+    other.unbundle(tmp_path / "all")
+    assert not before.find(other.layout, other.session(SECOND)).missing
+    assert words_before(other, SECOND) == words_before(archive, SECOND) != []
+
+
+def words_before(archive: Archive, id_: str) -> list[str]:
+    rounds = before.find(archive.layout, archive.session(id_)).rounds()
+    return [block.text for round_ in rounds for block in round_.blocks() if isinstance(block, Text)]

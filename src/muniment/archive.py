@@ -182,12 +182,18 @@ class Archive:
         earlier = before.find(self.layout, session)
         return export.export(self.shelf(session), facts, sides, request, self.env, earlier)
 
-    def bundle(self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False) -> Packed:
-        """Pack sessions into one file for another machine; without secrets if asked."""
+    def bundle(
+        self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False, alone: bool = False
+    ) -> Packed:
+        """Pack sessions into one file for another machine; without secrets if asked.
+
+        Unless they are asked for `alone`, the sessions that they begin in come along."""
         from muniment import bundle
 
         chosen = {session.session_id: session for session in map(self.session, names)}
-        return bundle.bundle(self.layout, list(chosen.values()), target, redact, force)
+        earlier = () if alone else [e for session in chosen.values() for e in before.find(self.layout, session).earlier]
+        begun_in = {one.facts.session_id: self.session(one.facts.session_id) for one in earlier}
+        return bundle.bundle(self.layout, list((begun_in | chosen).values()), target, redact, force)
 
     def unbundle(self, path: Path, dry_run: bool = False) -> list[Placed]:
         """Take the sessions of a bundle in, once all of it is verified."""
