@@ -86,6 +86,18 @@ def test_a_result_in_a_message_of_its_own_finds_its_call() -> None:
     assert len([b for b in read(again)[0].blocks() if isinstance(b, Tool)]) == 1
 
 
+def test_answers_of_a_program_made_from_this_one_are_answers() -> None:
+    """Early Qwen Code wrote the same documents and called its answers `qwen`."""
+    theirs = [message | {"type": "qwen"} if message["type"] == "gemini" else message for message in TALK]
+    assert said_in(document(theirs)) == said_in(document(TALK))
+    assert ("assistant", "Welcome.", "gemini-2.5-pro", 0) in said_in(document(theirs))
+
+
+def said_in(data: bytes) -> list[tuple[str, str, str | None, int]]:
+    messages = [message for round_ in read(data) for message in round_.messages]
+    return [(m.role, text_of(m), m.model, sum(isinstance(block, Tool) for block in m.blocks)) for m in messages]
+
+
 def test_what_the_program_says_opens_no_round() -> None:
     data = lines(
         head(),

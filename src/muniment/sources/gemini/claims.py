@@ -35,7 +35,7 @@ def claims(line: bytes) -> Iterator[Claim]:
     if record.get("timestamp") and (content or record.get("toolCalls") or record.get("thoughts")):
         yield Claim(key, "time", record["timestamp"])
         yield Claim(key, "id", key)
-    if kind == "gemini":
+    if kind not in ("user", "info", "warning", "error"):
         yield from _answer(key, record)
 
 

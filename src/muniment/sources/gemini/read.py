@@ -20,6 +20,8 @@ from muniment.sources.gemini import objects, parts, prompts, records
 from muniment.sources.gemini.records import listing, parts_of, text
 
 _SHOWN = ("info", "warning", "error")
+_ANSWERED = ("model", "tokens", "thoughts", "toolCalls")
+"""What only an answer has: programs made from this client call theirs by their own names."""
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
@@ -110,10 +112,10 @@ class Reader:
         kind = message["type"]
         if kind == "user":
             return self._user(message, ref)
-        if kind == "gemini":
-            self._answer(message, ref)
-        elif kind in _SHOWN:
+        if kind in _SHOWN:
             self._told(message, kind, ref)
+        elif kind == "gemini" or any(name in message for name in _ANSWERED):
+            self._answer(message, ref)
         else:
             self.round.add(quiet(f"message {kind}", ref, message))
         return None
