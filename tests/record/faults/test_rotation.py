@@ -16,6 +16,7 @@ from muniment.record.history import read_entries
 MAX_BYTES = 4096
 AT_WORK = 5
 """Prompts after which a writer may be killed."""
+BATCH = 25
 WRITER = textwrap.dedent("""
     import sys
     from pathlib import Path
@@ -42,22 +43,26 @@ def until_told(acked: Path, lines: int) -> None:
 
 
 def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
-    path = tmp_path / "home" / "history.jsonl"
+    """In batches, each with a history of its own: every rotation renames all that were rotated away before."""
     random.seed(counts.seed)
+    writers = max(8, counts.kills // 4)
+    for first in range(0, writers, BATCH):
+        killed_at_work(tmp_path / str(first), min(BATCH, writers - first))
+
+
+def killed_at_work(folder: Path, writers: int) -> None:
+    path = folder / "home" / "history.jsonl"
+    folder.mkdir()
+    acks = [folder / f"acked-{number}" for number in range(writers)]
     running: list[subprocess.Popen[bytes]] = []
-    acks: list[Path] = []
-    for number in range(max(8, counts.kills // 4)):
-        acks.append(tmp_path / f"acked-{number}")
-        running.append(writer(f"w{number}", path, acks[-1]))
+    for number, acked in enumerate(acks):
+        running.append(writer(f"w{number}", path, acked))
         if len(running) >= 3:
-            until_told(acks[-1], AT_WORK)
+            until_told(acked, AT_WORK)
             time.sleep(random.uniform(0, 0.2))
-            victim = running.pop(random.randrange(len(running)))
-            victim.send_signal(signal.SIGKILL)
-            victim.wait()
+            kill(running.pop(random.randrange(len(running))))
     for left in running:
-        left.send_signal(signal.SIGKILL)
-        left.wait()
+        kill(left)
     told = [line for ack in acks for line in ack.read_text().split("\n")[:-1]]
     found = [entry.uuid for entry in read_entries(path, 10_000_000, False, {})]
     assert len(told) > AT_WORK * (len(acks) - 2), "each was killed at its work"
@@ -65,3 +70,8 @@ def test_rotation_under_kill(tmp_path: Path, counts: Counts) -> None:
     assert len(found) == len(set(found))
     longest = 400
     assert all(file.stat().st_size <= MAX_BYTES + longest for file in path.parent.glob("history.jsonl*"))
+
+
+def kill(victim: subprocess.Popen[bytes]) -> None:
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
