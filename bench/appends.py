@@ -34,13 +34,14 @@ class Task:
 
 
 MUNIMENT, ENGINE, BARE = "muniment", "muniment log", "bare"
+AWAITED = "muniment, awaited"
 SQLITE_SESSION = "openai-agents"
 SQLITE_SAVER = "langgraph-checkpoint-sqlite"
 SQLITE_SAVER_HALF = "langgraph-checkpoint-sqlite, write only"
 YOUNG, LONG = "muniment, 1,000 events in", "muniment, 200,000 events in"
 
 ALONE = Task("Durable appends, one writer", 300, 1, True, (MUNIMENT, ENGINE, BARE, SQLITE_SESSION))
-TOGETHER = Task("Durable appends, eight writers", 1600, 8, True, (MUNIMENT, ENGINE, SQLITE_SESSION))
+TOGETHER = Task("Durable appends, eight writers", 1600, 8, True, (MUNIMENT, AWAITED, ENGINE, SQLITE_SESSION))
 ACCEPTED = Task(
     "Accepted appends, one writer",
     4000,

@@ -16,7 +16,7 @@ RIVALS = {
     ("langgraph-checkpoint-sqlite", "3.1.2"): (appends.SQLITE_SAVER, appends.SQLITE_SAVER_HALF),
 }
 """Packages and the writers that need them."""
-OURS = (appends.MUNIMENT, appends.ENGINE, appends.BARE)
+OURS = (appends.MUNIMENT, appends.AWAITED, appends.ENGINE, appends.BARE)
 HISTORIES = {"history-1G": write_history, "history-1G-rotated": write_rotated_history}
 
 

@@ -3,7 +3,18 @@
 from collections.abc import Iterator
 from statistics import median
 
-from .appends import BARE, ENGINE, MUNIMENT, ROUNDS, SQLITE_SAVER, SQLITE_SAVER_HALF, SQLITE_SESSION, YOUNG, Rates
+from .appends import (
+    AWAITED,
+    BARE,
+    ENGINE,
+    MUNIMENT,
+    ROUNDS,
+    SQLITE_SAVER,
+    SQLITE_SAVER_HALF,
+    SQLITE_SESSION,
+    YOUNG,
+    Rates,
+)
 from .recorded import CALLS, RESUMES
 from .recording import Recording
 from .tables import figure, table
@@ -24,7 +35,11 @@ Who takes part:
 
 """
 WHO = {
-    MUNIMENT: "`Recorder.event`, as a harness calls it: makes id and time, encodes, appends, keeps the chain",
+    MUNIMENT: (
+        "`Recorder.event`, as a harness calls it: makes id and time, encodes, appends, keeps the chain; eight writers "
+        "are eight threads"
+    ),
+    AWAITED: "`Recorder.event` and `await Recorder.settled`, in one event loop; eight writers are eight tasks of it",
     ENGINE: "its append engine alone, `Log.append`, with events that are encoded in its own format",
     BARE: "makes an id, encodes with the same encoder, then `flock` and `write`, or when durable `write` and `fsync`",
     SQLITE_SESSION: "`SQLiteSession.add_items`, awaited in one event loop; eight writers are eight tasks of it",

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,18 @@ def timed_together(loops: list[Callable[[], None]]) -> float:
     started = time.perf_counter()
     for thread in threads:
         thread.join()
+    return time.perf_counter() - started
+
+
+async def timed_tasks(append: Callable[[], Awaitable[None]], count: int, tasks: int) -> float:
+    """The same for so many tasks of one event loop."""
+
+    async def work() -> None:
+        for _ in range(count // tasks):
+            await append()
+
+    started = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(tasks)))
     return time.perf_counter() - started
 
 
@@ -157,6 +169,23 @@ class Recording(Writer):
         return lines_in(self.recorder.path)
 
 
+class AwaitedRecording(Recording):
+    """muniment's recorder in an event loop."""
+
+    name = "muniment, awaited"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.runner = asyncio.Runner()
+
+    def run(self, count: int, writers: int, durable: bool) -> float:
+        return self.runner.run(timed_tasks(self._append, count, writers))
+
+    async def _append(self) -> None:
+        self.recorder.event("assistant", {"text": TEXT})
+        await self.recorder.settled()
+
+
 class YoungSession(Recording):
     """A session that has just begun."""
 
@@ -201,16 +230,12 @@ class OpenaiAgents(Writer):
         raise NotImplementedError("its appends are awaited")
 
     def run(self, count: int, writers: int, durable: bool) -> float:
-        return self.runner.run(self._run(self.session(durable), count, writers))
+        session = self.session(durable)
 
-    async def _run(self, session: Any, count: int, writers: int) -> float:
-        async def write() -> None:
-            for _ in range(count // writers):
-                await session.add_items([{"role": "user", "content": TEXT, "id": uuid.uuid4().hex}])
+        async def append() -> None:
+            await session.add_items([{"role": "user", "content": TEXT, "id": uuid.uuid4().hex}])
 
-        started = time.perf_counter()
-        await asyncio.gather(*(write() for _ in range(writers)))
-        return time.perf_counter() - started
+        return self.runner.run(timed_tasks(append, count, writers))
 
     def stored(self) -> int:
         return sum(rows_in(self._path(durable), "agent_messages") for durable in self.sessions)
@@ -275,7 +300,7 @@ def rows_in(path: Path, table: str) -> int:
 
 
 KINDS: list[type[Writer]] = [
-    Bare, Engine, Recording, YoungSession, LongSession, OpenaiAgents, Langgraph, LanggraphWrite,
+    Bare, Engine, Recording, AwaitedRecording, YoungSession, LongSession, OpenaiAgents, Langgraph, LanggraphWrite,
 ]  # fmt: skip
 
 

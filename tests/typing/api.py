@@ -41,6 +41,13 @@ def a_session() -> None:
     assert_type(rec.close(), Closed)
 
 
+async def in_an_event_loop() -> None:
+    async with Recorder.start(cwd=".") as rec:
+        assert_type(rec, Recorder)
+        assert_type(rec.user("Fix the login bug", durable=False), Recorded)
+        assert_type(await rec.settled(), None)
+
+
 def another_day() -> None:
     rec = Recorder.resume("last", cwd=Path("."))
     assert_type(rec.unanswered, list[Unanswered])

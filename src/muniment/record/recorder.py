@@ -8,7 +8,8 @@
 
 Every call returns once its event is *accepted* (it survives the death of the process); prompts, the end of a sidechain
 and the end of the session are *durable* (they survive a power cut), everything else is within 50 ms. The three channels
-fail alone: a history that cannot be written does not stop the transcript.
+fail alone: a history that cannot be written does not stop the transcript. In an event loop, `await rec.settled()` waits
+for the disk and lets the loop go on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -56,6 +57,9 @@ from muniment.record.transcript import Transcript, ancestry, dialect_named, dial
 from muniment.record.values import Call, Closed, Outputs, Recorded
 from muniment.sources.base import Dialect
 
+if TYPE_CHECKING:
+    from muniment.record.settling import Settling
+
 FORKED_MESSAGES = 20
 
 
@@ -82,6 +86,7 @@ class Recorder:
         self._checkpoints: Checkpoints | None = None
         self._closed: Closed | None = None
         self._mutex = threading.Lock()
+        self._settling: Settling | None = None
         self.permissions = Ledger(record=self._forbid)
 
     # -- beginning
@@ -180,12 +185,13 @@ class Recorder:
 
     # -- what happens
 
-    def user(self, text: str | Sequence[Mapping[str, Any]], **more: Any) -> Recorded:
-        """A prompt: durable when this returns, and in the history."""
-        made = self._said(USER, text, more, durable=True)
+    def user(self, text: str | Sequence[Mapping[str, Any]], *, durable: bool = True, **more: Any) -> Recorded:
+        """A prompt: durable when this returns, unless that is not asked for, and in the history."""
+        made = self._said(USER, text, more, durable)
         if isinstance(text, str):
             with self._told("the history"):
-                self._history_offset = self._history.append(text, self.session_id, now(), made.uuid).byte_offset
+                ack = self._history.append(text, self.session_id, now(), made.uuid, durable)
+                self._history_offset = ack.byte_offset
         return made
 
     def assistant(self, text: str | Sequence[Mapping[str, Any]], **more: Any) -> Recorded:
@@ -285,6 +291,15 @@ class Recorder:
         """Everything so far survives a power cut when this returns."""
         self._log.flush()
 
+    async def settled(self) -> None:
+        """The same for an event loop, which goes on meanwhile. Tasks that wait together share one sync."""
+        settling = self._settling
+        if settling is None or not settling.is_here():
+            from muniment.record.settling import Settling  # asyncio takes as long to import as all else here
+
+            settling = self._settling = Settling(self.flush)
+        await settling.wait()
+
     def close(self, status: str = "completed") -> Closed:
         """End the session: the last line is written and everything is durable. Closing twice is closing once."""
         if self._closed:
@@ -306,6 +321,16 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.close("completed" if kind is None else "failed")
+
+    async def __aenter__(self) -> Recorder:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        import asyncio
+
+        await asyncio.to_thread(self.close, "completed" if kind is None else "failed")
 
     # -- recording
 
