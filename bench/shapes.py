@@ -15,7 +15,8 @@ from typing import Any
 
 from muniment import sources
 from muniment.model import Facts, Message, Round, Text, Thinking, Tool
-from muniment.sources.base import Found, Move, Source, records
+from muniment.sources.base import Found, Move, Source
+from muniment.sources.lines import records
 
 from .trees import Corpus, Tree, fresh
 

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from muniment import sources
 from muniment.model import Event, Facts, Round
-from muniment.sources.base import Start, records, session_id_of
+from muniment.sources.base import Start, session_id_of
+from muniment.sources.lines import records
 from muniment.store import evidence, rounds
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf

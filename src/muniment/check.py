@@ -20,7 +20,8 @@ from muniment import sources
 from muniment.errors import StoreError
 from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
-from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile, records
+from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile
+from muniment.sources.lines import records
 from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 

@@ -107,12 +107,12 @@ def crash(self, *_):
 Archive.plan = crash
 """
 STOPS_READING = """
-from muniment.sources import base
-def records(pieces, offset=0, whole=base.records):
+from muniment.sources import lines
+def records(pieces, offset=0, whole=lines.records):
     for number, record in enumerate(whole(pieces, offset)):
         if number < 6:
             yield record
-base.records = records
+lines.records = records
 """
 
 

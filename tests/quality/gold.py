@@ -18,7 +18,7 @@ from muniment import sources
 from muniment.ingest import skeleton
 from muniment.ingest.skeleton import Skeleton
 from muniment.model import Facts
-from muniment.sources.base import records
+from muniment.sources.lines import records
 
 FOLDER = Path(__file__).parent
 LATER = "later.json"

@@ -22,7 +22,7 @@ from muniment.context import Request, Selection, build
 from muniment.context.tokens import Count
 from muniment.ingest import skeleton
 from muniment.model import Facts
-from muniment.sources.base import records
+from muniment.sources.lines import records
 from muniment.store import page
 from tests.quality import gold
 

@@ -14,7 +14,9 @@ from muniment.export import Request
 from muniment.model import Block, Facts, Loss, Round
 from muniment.model.events import Event
 from muniment.record.log import Log
-from muniment.sources.base import Dialect, Move, Source, records
+from muniment.sources.base import Move, Source
+from muniment.sources.dialect import Dialect
+from muniment.sources.lines import records
 from muniment.store import document
 from muniment.store import rounds as round_files
 

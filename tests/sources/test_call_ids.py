@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from muniment import sources
 from muniment.model import Facts, Message, Round, Text, Tool
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
 from muniment.sources.call_ids import LONGEST, CallIds
+from muniment.sources.lines import records
 
 ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 AGENTS = ("claude-code", "codex", "pi", "opencode")

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from muniment import check, sources
 from muniment.model import Event, Facts, Loss, Message, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, SourceFile, records
+from muniment.sources.base import Move, SourceFile
 from muniment.sources.codex import SOURCE
 from muniment.sources.codex.tokens import REPORTS, Report
+from muniment.sources.lines import records
 
 HERE = Path(__file__).parent / "codex"
 CASES = sorted(path.parent.name for path in HERE.glob("*/input.*"))

@@ -34,7 +34,8 @@ from muniment.model import (
     codec,
 )
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, Source, records
+from muniment.sources.base import Move, Source
+from muniment.sources.lines import records
 from muniment.store import rounds as stored
 
 WRITABLE = [source for source in sources.all_sources() if source.writable]
@@ -73,7 +74,7 @@ def unaccounted(before: list[Round], after: list[Round], losses: list[Loss]) -> 
             missing.append(f"words of the {role}")
     if [text_of(r.prompt) for r in before if r.prompt] != [text_of(r.prompt) for r in after if r.prompt]:
         missing.append("prompts")
-    if _calls(before, bare) - _calls(after, False):
+    if _calls(before, bare) - _calls(after, bare):
         missing.append("calls")
     if (_results(before) - _results(after)).total() > lost("result without its call", "part of a result"):
         missing.append("results")

@@ -20,8 +20,9 @@ from muniment.model import Facts, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
 from muniment.restore import Target
 from muniment.sources import find_everywhere, find_in, named
-from muniment.sources.base import Found, bytes_of, head_of, records
+from muniment.sources.base import Found, bytes_of, head_of
 from muniment.sources.cursor import database, find, plain
+from muniment.sources.lines import records
 
 ID = "5e1d7c3a-90ab-4cde-8f01-23456789abcd"
 CHAT = [

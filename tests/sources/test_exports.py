@@ -15,7 +15,8 @@ from muniment.errors import Unsupported
 from muniment.model import Facts, Round, Text, Tool, Unknown
 from muniment.restore import Target
 from muniment.sources import exports, find_in, named, recognise
-from muniment.sources.base import MAX_LINE_BYTES, Found, Move, bytes_of, records
+from muniment.sources.base import Found, Move, bytes_of
+from muniment.sources.lines import MAX_LINE_BYTES, records
 
 ENV = {"HOME": "/nowhere"}
 

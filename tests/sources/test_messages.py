@@ -15,7 +15,8 @@ from muniment.archive import Archive
 from muniment.model import Facts, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import Usage, text_of
 from muniment.sources import find_in, named, recognise
-from muniment.sources.base import HEAD_BYTES, bytes_of, records
+from muniment.sources.base import HEAD_BYTES, bytes_of
+from muniment.sources.lines import records
 from muniment.sources.messages import find, told
 
 ENV = {"HOME": "/nowhere"}

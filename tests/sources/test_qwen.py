@@ -15,7 +15,8 @@ from muniment.archive import Archive
 from muniment.model import Compaction, Event, Facts, Media, Message, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.facts import Link
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, SourceFile, head_of, records
+from muniment.sources.base import Move, SourceFile, head_of
+from muniment.sources.lines import records
 from muniment.sources.qwen import SOURCE
 
 SESSION = "0e000000-0000-4000-8000-000000000001"

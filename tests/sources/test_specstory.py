@@ -13,7 +13,7 @@ from muniment.archive import Archive
 from muniment.model import Facts, Round, Text, Thinking, Tool
 from muniment.model.rounds import text_of
 from muniment.sources import find_in, named
-from muniment.sources.base import records
+from muniment.sources.lines import records
 from muniment.sources.specstory import find, markdown, told
 
 ENV = {"HOME": "/nowhere"}

@@ -23,7 +23,8 @@ from muniment.model import codec
 from muniment.model.engagements import Ingested
 from muniment.prospective import kept as prospective
 from muniment.prospective import sheet
-from muniment.sources.base import Source, records
+from muniment.sources.base import Source
+from muniment.sources.lines import records
 from muniment.store import edits, engagements, evidence, head, page, roster
 from muniment.store.evidence import Appender, Kept
 from muniment.store.index import Listed

@@ -10,7 +10,8 @@ import pytest
 
 from muniment.contract.samples import GARBAGE, Sample, fold, objects, places, read, spoken
 from muniment.model import Round, codec
-from muniment.sources.base import CONVERSATION, Record, Source, records
+from muniment.sources.base import CONVERSATION, Source
+from muniment.sources.lines import Record, records
 from muniment.store import rounds as stored
 
 CUTS = 150

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from muniment import demo, sources
 from muniment.model import Facts, Loss, Message, Round, Tool
-from muniment.sources.base import Found, Move, Record, Source, SourceFile, records
+from muniment.sources.base import Found, Move, Source, SourceFile
+from muniment.sources.lines import Record, records
 from muniment.store import document
 
 ENV = {"HOME": "/nowhere"}

@@ -13,7 +13,8 @@ from muniment.errors import Unsupported
 from muniment.model import Compaction, Facts, Loss, Round, Text, Thinking, Tool
 from muniment.model.rounds import text_of
 from muniment.restore import inside
-from muniment.sources.base import CONVERSATION, Move, Source, head_of, records
+from muniment.sources.base import CONVERSATION, Move, Source, head_of
+from muniment.sources.lines import records
 
 Way = tuple[Sample, Source]
 NEW_ID = "99999999-9999-4999-8999-999999999999"

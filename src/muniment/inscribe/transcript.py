@@ -14,7 +14,8 @@ from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
 from muniment.model import Event, Facts, Problem, Round, codec
 from muniment.model.codec import mapping
-from muniment.sources.base import MAX_LINE_BYTES, Source, SourceFile, records
+from muniment.sources.base import Source, SourceFile
+from muniment.sources.lines import MAX_LINE_BYTES, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import Shelf

@@ -20,7 +20,7 @@ from msgspec import Struct
 from muniment import files
 from muniment.errors import StoreError
 from muniment.model import Problem, codec
-from muniment.sources.base import records
+from muniment.sources.lines import records
 
 Mode = Literal["strict", "tail", "salvage"]
 _ATTEMPTS = 64

@@ -55,7 +55,7 @@ from muniment.record.sidechains import Result, Sidechain
 from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of
 from muniment.record.transcript import Transcript, ancestry, dialect_named, dialect_of, find, load, safe_id
 from muniment.record.values import Call, Closed, Outputs, Recorded
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 
 if TYPE_CHECKING:
     from muniment.record.settling import Settling

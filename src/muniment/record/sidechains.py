@@ -24,7 +24,7 @@ from muniment.model.events import HEADER, TERMINATOR, Event
 from muniment.record.clock import now
 from muniment.record.log import Ack, Log
 from muniment.record.transcript import safe_id
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 
 FOLDER = ".sidechains"
 MAX_BYTES = 1 << 30

@@ -16,7 +16,7 @@ from muniment.model.events import HEADER, Event
 from muniment.record.clock import now
 from muniment.record.permissions import Rule
 from muniment.record.transcript import Transcript, safe_id
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 
 
 def new_header(

@@ -21,7 +21,7 @@ from muniment.model.events import COMPACTION, HEADER, SUMMARY, TERMINATOR, USER,
 from muniment.record.chain import boundary_of
 from muniment.record.disk import segments
 from muniment.record.read import Line, Mode, is_record, read
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _HEAD_BYTES = 1 << 16

@@ -11,8 +11,8 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from muniment.model import Facts, Ref, Round, codec
-from muniment.sources.base import Record, is_whole, too_long
 from muniment.sources.builder import RoundBuilder
+from muniment.sources.lines import Record, is_whole, too_long
 
 Line = TypeVar("Line")
 

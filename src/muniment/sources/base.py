@@ -20,12 +20,11 @@ from muniment import files
 from muniment.errors import NotFound, Unsupported
 from muniment.model import Event as Happening
 from muniment.model import Facts, Loss, Round
-from muniment.model.events import Event, Written
+from muniment.sources.dialect import Dialect
+from muniment.sources.lines import Record
 from muniment.sources.tools import SharedTool
 
 HEAD_BYTES = 1 << 16
-MAX_LINE_BYTES = 64 << 20
-"""A longer line is kept in the evidence and not parsed."""
 
 NAMESPACE = uuid.UUID("6d0f5f5e-64a8-5a52-9b4e-6d756e696d65")
 """Of session ids made from native ids that are no UUIDs."""
@@ -43,16 +42,6 @@ MediaBytes = Callable[[str], bytes]
 """The bytes of a media file by its name."""
 
 FileRole = Literal["main", "sidechain", "side", "history", "old"]
-
-
-class Record(Struct, frozen=True, gc=False):
-    """One line of a source file."""
-
-    offset: int
-    raw: bytes
-    length: int
-    torn: bool = False
-    """The file ends inside this line: it is not yet there."""
 
 
 class SourceFile(Struct, frozen=True):
@@ -148,54 +137,6 @@ class Move(Struct, frozen=True):
     """A new identity: a fork."""
     cwd: str | None = None
     """A new working folder."""
-
-
-class Dialect:
-    """How a recorder writes sessions in a source's format: formats of appended JSON lines have one."""
-
-    name: str
-    resumes_in_place: bool = False
-    """Whether a resumed session goes on in the same file, because the format cannot say what it goes on from."""
-    ignored_by_git: bool = False
-    """Whether its folder lies in somebody's project and must not be committed with it."""
-
-    def new_id(self) -> str:
-        """An id for an event: 128 random bits."""
-        return os.urandom(16).hex()
-
-    def root(self, cwd: Path, env: Mapping[str, str]) -> Path:
-        """Where sessions are recorded unless somebody says otherwise: in the working folder."""
-        return cwd
-
-    def place(self, root: Path, header: Event) -> Path:
-        """The file of a new session below `root`; the header's payload tells `session_id`, `start_ts` and more."""
-        raise NotImplementedError
-
-    def folder(self, root: Path) -> Path:
-        """Where below `root` the sessions of this format lie, at any depth."""
-        raise NotImplementedError
-
-    def lines(self, events: Sequence[Event]) -> list[Written]:
-        """Events that belong together as lines; fewer or none where the format has no line for them.
-
-        Raises `Unsupported` for an event that must not be dropped and that the format cannot hold."""
-        raise NotImplementedError
-
-    def events(self, line: bytes) -> list[Event]:
-        """What a line says. Raises ValueError if it is no line of this format."""
-        raise NotImplementedError
-
-    def identify(self, line: bytes) -> tuple[str, int] | None:
-        """Key and fingerprint of a line, as `lines` gave them; None for a line without an id. Never raises."""
-        raise NotImplementedError
-
-    def flag(self, line: bytes) -> bytes:
-        """The line marked as one whose id is taken by other content, if the format has a place for that."""
-        return line
-
-    def recovery(self, offset: int, length: int, sha256: str) -> bytes | None:
-        """A line that tells of a damaged span, if the format has one."""
-        return None
 
 
 class Source:
@@ -370,40 +311,3 @@ def head_of(path: Path) -> bytes:
             return file.read(HEAD_BYTES) or b""
     except NotFound:
         return b""
-
-
-def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
-    """Split a byte stream at newlines. Memory stays bounded by the longest line that is parsed."""
-    rest = b""
-    skipped = 0
-    for piece in pieces:
-        lines = piece.split(b"\n")
-        lines[0] = rest + lines[0]
-        rest = lines.pop()
-        for line in lines:
-            if skipped:
-                yield Record(offset, b"", skipped + len(line))
-                offset += skipped + len(line) + 1
-                skipped = 0
-                continue
-            yield Record(offset, line, len(line))
-            offset += len(line) + 1
-        if len(rest) + skipped > MAX_LINE_BYTES:
-            skipped += len(rest)
-            rest = b""
-    if rest or skipped:
-        yield Record(offset, b"" if skipped else rest, skipped + len(rest), torn=True)
-
-
-def too_long(record: Record) -> str:
-    """What to say of a line that is kept and not read; nothing of one that can be."""
-    return f"a line of {record.length} bytes is kept and not read" if record.length > MAX_LINE_BYTES else ""
-
-
-def is_whole(record: Record, decode: Callable[[bytes], object]) -> bool:
-    """Whether a record can be read: a last line without its newline counts once it is whole."""
-    try:
-        decode(record.raw)
-    except ValueError:
-        return False
-    return True

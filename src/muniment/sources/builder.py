@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from msgspec import structs
 
 from muniment.model import Block, Event, Media, Message, Ref, Round, Tool, Unknown, Usage
-from muniment.sources.base import Record, is_whole
+from muniment.sources.lines import Record, is_whole
 
 EXTENSIONS = {
     "image/png": "png",

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from muniment.model import Block, Facts, Media, Ref, Round, Text, Tool, Unknown, codec
 from muniment.model.rounds import Role
-from muniment.sources.base import MAX_LINE_BYTES, Record, is_whole, too_long
 from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.lines import MAX_LINE_BYTES, Record, is_whole, too_long
 
 _UNREAD = b"# "
 

@@ -24,8 +24,9 @@ from msgspec import structs
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import MAX_LINE_BYTES, Found, SourceFile, bytes_of, found_session, source_file
+from muniment.sources.base import Found, SourceFile, bytes_of, found_session, source_file
 from muniment.sources.chats import beginning, flat, unread
+from muniment.sources.lines import MAX_LINE_BYTES
 
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL)
 _NO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+', re.DOTALL)

@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from muniment import files
 from muniment.model import Facts, Ref, Round, Text, Unknown
-from muniment.sources.base import Found, Record, SourceFile, found_session, source_file
+from muniment.sources.base import Found, SourceFile, found_session, source_file
 from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.lines import Record
 
 _MAX_ID = 128
 """Characters of an id; none that an agent makes comes near."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from muniment.model import Facts, Round
 from muniment.sources import chats
-from muniment.sources.base import Record, Source
+from muniment.sources.base import Source
+from muniment.sources.lines import Record
 
 
 class LooseSource(Source):

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from muniment.sources.base import MAX_LINE_BYTES
+from muniment.sources.lines import MAX_LINE_BYTES
 
 Change = Callable[[bytes], bytes]
 Swap = tuple[re.Pattern[bytes], bytes]

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from muniment.sources.base import DOCUMENT, Record, Source, records
+from muniment.sources.base import DOCUMENT, Source
+from muniment.sources.lines import Record, records
 from muniment.store.rows import NOTHING, Span
 
 CHANGED_BYTES = 4 << 20

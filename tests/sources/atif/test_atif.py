@@ -12,7 +12,8 @@ from muniment import demo
 from muniment.model import Compaction, Event, Facts, Loss, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
 from muniment.sources.atif import SOURCE
-from muniment.sources.base import Move, records
+from muniment.sources.base import Move
+from muniment.sources.lines import records
 
 SAMPLE = next((demo.SAMPLES / "atif").rglob("*.json"))
 FACTS = Facts("01d00000-0000-4000-8000-000000000001", "atif")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from muniment.model import Facts, Problem, Round, Tool, Unknown, codec
 from muniment.model.rounds import text_of
-from muniment.sources.base import records
 from muniment.sources.claude import SOURCE
+from muniment.sources.lines import records
 from muniment.store import document, escape, parse
 from muniment.store import rounds as round_files
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from muniment.model import Event, Facts, Round, Text, Tool
-from muniment.sources.base import records
 from muniment.sources.claude import SOURCE
+from muniment.sources.lines import records
 
 SESSION = "22222222-2222-4222-8222-222222222222"
 OTHER = "33333333-3333-4333-8333-333333333333"

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muniment.model import Block, Compaction, Facts, Media, Message, Round, Text, Thinking, Tool, Unknown, codec
-from muniment.sources.base import Record, records
 from muniment.sources.codex import SOURCE
+from muniment.sources.lines import Record, records
 
 SESSION = "01a00000-0000-7000-8000-000000000001"
 FACTS = Facts(SESSION, "codex")

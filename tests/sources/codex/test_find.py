@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from muniment.sources.base import Found, head_of, records, session_id_of
+from muniment.sources.base import Found, head_of, session_id_of
 from muniment.sources.codex import SOURCE
+from muniment.sources.lines import records
 
 from .rollouts import CASES, FACTS, SESSION, read, seen
 

@@ -14,8 +14,9 @@ from muniment import check
 from muniment.archive import Archive
 from muniment.model import Compaction, Event, Facts, Media, Message, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, SourceFile, head_of, records
+from muniment.sources.base import Move, SourceFile, head_of
 from muniment.sources.copilot import SOURCE
+from muniment.sources.lines import records
 
 SESSION = "01b00000-0000-4000-8000-000000000001"
 FACTS = Facts(SESSION, "copilot")

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muniment.model import Facts, Round, Tool
-from muniment.sources.base import Record, records
 from muniment.sources.gemini import SOURCE
+from muniment.sources.lines import Record, records
 
 SESSION = "01a00000-0000-4000-8000-000000000001"
 FACTS = Facts(SESSION, "gemini")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from muniment import sources
 from muniment.model import Compaction, Event, Facts, Loss, Media, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
-from muniment.sources.base import HEAD_BYTES, Move, records
+from muniment.sources.base import HEAD_BYTES, Move
+from muniment.sources.lines import records
 from muniment.sources.opencode import SOURCE
 
 from . import homes

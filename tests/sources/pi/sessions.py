@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from muniment.model import Facts, Loss, Round, Tool
-from muniment.sources.base import Move, Record, records
+from muniment.sources.base import Move
+from muniment.sources.lines import Record, records
 from muniment.sources.pi import SOURCE
 
 SESSION = "01a00000-0000-7000-8000-000000000001"

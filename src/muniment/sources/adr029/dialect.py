@@ -20,7 +20,7 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event, Written
 from muniment.sources.adr029 import payloads, told
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 from muniment.sources.recorded.single import start_of
 
 _NUMBER = re.compile(r"_session_(\d+)\.jsonl")

@@ -14,7 +14,7 @@ from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.model.events import Event, Written
 from muniment.sources.agent import compose, find, told
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 from muniment.sources.recorded.single import start_of
 
 

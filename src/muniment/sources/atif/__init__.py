@@ -8,7 +8,8 @@ from pathlib import Path
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
 from muniment.sources.atif import claims, find, place, read, write
-from muniment.sources.base import Claim, Found, MediaBytes, Move, Record, Source
+from muniment.sources.base import Claim, Found, MediaBytes, Move, Source
+from muniment.sources.lines import Record
 
 
 class Atif(Source):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart, documents
 from muniment.sources.atif.rounds import RoundReader, is_queued, step_id, text
-from muniment.sources.base import Record
 from muniment.sources.documents import Part
+from muniment.sources.lines import Record
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Event, Facts, Loss, Round
-from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Record, Source
+from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Source
 from muniment.sources.claude import claims, events, find, history, place, read, write
 from muniment.sources.claude.tools import TOOLS
+from muniment.sources.lines import Record
 
 
 class ClaudeCode(Source):

@@ -21,8 +21,9 @@ from muniment import files
 from muniment.model import Facts, Round
 from muniment.model.codec import loads, mapping
 from muniment.sources import history
-from muniment.sources.base import Found, Record, SourceFile, source_file
+from muniment.sources.base import Found, SourceFile, source_file
 from muniment.sources.history import Note
+from muniment.sources.lines import Record
 
 FILE = "history.jsonl"
 _PASTE = re.compile(rb'"contentHash"\s*:\s*"([0-9a-f]{16,64})"')

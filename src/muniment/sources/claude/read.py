@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
+from muniment.sources.lines import Record, too_long
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from muniment.sources.base import Record, Start
+from muniment.sources.base import Start
 from muniment.sources.codex import records
 from muniment.sources.codex.records import mapping, text
+from muniment.sources.lines import Record
 
 
 def start(head: dict[str, Any]) -> Start | None:

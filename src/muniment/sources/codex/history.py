@@ -14,8 +14,9 @@ from muniment import files
 from muniment.model import Facts, Round
 from muniment.model.codec import loads, mapping
 from muniment.sources import history
-from muniment.sources.base import Found, Record, SourceFile
+from muniment.sources.base import Found, SourceFile
 from muniment.sources.history import Note
+from muniment.sources.lines import Record
 
 FILES = {"history.jsonl": "session_id", "session_index.jsonl": "id"}
 """The files, and the field that names a session. Prompts come first: they are read where a transcript is missing."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from muniment.sources.base import Record
+from muniment.sources.lines import Record
 
 _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"session"\s*:|$)')
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from muniment.model import Facts, Ref, Round
-from muniment.sources.base import Record, is_whole, too_long
 from muniment.sources.codex import oldest, records
 from muniment.sources.codex.records import Line, text
 from muniment.sources.codex.rounds import RoundReader
 from muniment.sources.codex.turns import Placed, Turns
+from muniment.sources.lines import Record, is_whole, too_long
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

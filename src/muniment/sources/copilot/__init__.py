@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, Move, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, Move, Source
 from muniment.sources.copilot import claims, find, place, read
 from muniment.sources.copilot.tools import TOOLS
+from muniment.sources.lines import Record
 
 
 class Copilot(Source):

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart
-from muniment.sources.base import Record
 from muniment.sources.copilot import records
 from muniment.sources.copilot.records import Line, source_of, subagent_of
 from muniment.sources.copilot.rounds import RoundReader
+from muniment.sources.lines import Record
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

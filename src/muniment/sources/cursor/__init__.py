@@ -12,8 +12,9 @@ from pathlib import Path
 
 from muniment.model import Facts, Round
 from muniment.sources import chats
-from muniment.sources.base import Claim, Found, InstructionFiles, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, Source
 from muniment.sources.cursor import claims, database, find, plain, told
+from muniment.sources.lines import Record
 
 
 class Cursor(Source):

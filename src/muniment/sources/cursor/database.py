@@ -20,8 +20,8 @@ from typing import Any
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import MAX_LINE_BYTES
 from muniment.sources.chats import unread
+from muniment.sources.lines import MAX_LINE_BYTES
 
 MAGIC = b"SQLite format 3\0"
 _TABLES = re.compile(rb'CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?["`\[]?(blobs|meta)\b', re.IGNORECASE)

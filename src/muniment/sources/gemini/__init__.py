@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, Move, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, Move, Source
 from muniment.sources.gemini import claims, find, objects, place, read
 from muniment.sources.gemini.tools import TOOLS
+from muniment.sources.lines import Record
 
 
 class Gemini(Source):

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import codec
-from muniment.sources.base import Record
+from muniment.sources.lines import Record
 
 _LIST_OPENS = re.compile(rb'"messages"\s*:\s*\[\s*')
 _LIST_LINE = re.compile(rb'\s*"messages"\s*:\s*\[\s*')

@@ -14,10 +14,10 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, quiet, rounds_of
 from muniment.sources.gemini import objects, parts, prompts, records
 from muniment.sources.gemini.records import listing, parts_of, text
+from muniment.sources.lines import Record, too_long
 
 _SHOWN = ("info", "warning", "error")
 _ANSWERED = ("model", "tokens", "thoughts", "toolCalls")

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from muniment.model import codec
 from muniment.model.events import RECOVERY, Event, Written
-from muniment.sources.base import Dialect
+from muniment.sources.dialect import Dialect
 
 FOLDER = ".transcripts"
 

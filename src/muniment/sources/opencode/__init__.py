@@ -7,7 +7,8 @@ from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
-from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Record, Source, SourceFile
+from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Source, SourceFile
+from muniment.sources.lines import Record
 from muniment.sources.opencode import claims, database, find, place, read, storage, write
 from muniment.sources.opencode.records import MESSAGES, NAME
 from muniment.sources.opencode.tools import TOOLS

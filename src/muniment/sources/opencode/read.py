@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart, documents
-from muniment.sources.base import Record
 from muniment.sources.documents import Part
+from muniment.sources.lines import Record
 from muniment.sources.opencode.records import mapping
 from muniment.sources.opencode.rounds import RoundReader, is_human, is_queued, place
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Record, Source
+from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Source
+from muniment.sources.lines import Record
 from muniment.sources.pi import claims, find, place, read, write
 from muniment.sources.pi.tools import TOOLS
 

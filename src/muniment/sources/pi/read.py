@@ -13,8 +13,8 @@ from typing import Any
 
 from muniment.model import Facts, Ref, Round, Unknown, Usage
 from muniment.model.codec import mapping
-from muniment.sources.base import Record, too_long
 from muniment.sources.builder import RoundBuilder, quiet, rounds_of
+from muniment.sources.lines import Record, too_long
 from muniment.sources.pi import events, parts, records
 from muniment.sources.pi.records import CUSTOM_ROLES, rest, text
 from muniment.sources.recorded.retell import count

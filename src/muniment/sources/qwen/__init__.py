@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Event, Facts, Round
-from muniment.sources.base import Claim, Found, Hints, InstructionFiles, Move, Record, Source
+from muniment.sources.base import Claim, Found, Hints, InstructionFiles, Move, Source
+from muniment.sources.lines import Record
 from muniment.sources.qwen import claims, events, find, place, read
 from muniment.sources.qwen.tools import TOOLS
 

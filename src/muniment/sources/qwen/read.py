@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart
-from muniment.sources.base import Record
+from muniment.sources.lines import Record
 from muniment.sources.qwen import records
 from muniment.sources.qwen.records import Line
 from muniment.sources.qwen.rounds import RoundReader

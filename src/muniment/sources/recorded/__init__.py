@@ -16,8 +16,10 @@ from muniment.model import Facts, Loss, Round, Unknown, Usage, codec
 from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
-from muniment.sources.base import Dialect, MediaBytes, Move, Record, Source
-from muniment.sources.base import records as split
+from muniment.sources.base import MediaBytes, Move, Source
+from muniment.sources.dialect import Dialect
+from muniment.sources.lines import Record
+from muniment.sources.lines import records as split
 from muniment.sources.losses import Losses
 from muniment.sources.recorded import lines
 from muniment.sources.recorded.read import read

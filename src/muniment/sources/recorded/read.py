@@ -17,8 +17,9 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.model.facts import TITLE_RANK
-from muniment.sources.base import Dialect, Record, too_long
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
+from muniment.sources.dialect import Dialect
+from muniment.sources.lines import Record, too_long
 from muniment.sources.recorded import lines, parts
 
 _TAKEN = frozenset({"title", "agent-name", "link"})
