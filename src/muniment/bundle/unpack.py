@@ -13,7 +13,7 @@ import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import msgspec
 import zstandard
@@ -27,6 +27,7 @@ from muniment.model import codec
 _HEADER_BYTES = 1 << 20
 """Between one member's content and the next."""
 _WINDOW_BYTES = 128 << 20
+_MARK = b"the end of the bundle"
 _BROKEN = (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, OverflowError, RecursionError, IndexError)
 
 
@@ -119,12 +120,28 @@ def _content(tar: tarfile.TarFile, found: tarfile.TarInfo, stream: _Guarded) -> 
         yield piece
 
 
+class _Followed(io.RawIOBase):
+    """A file and then a mark, packed by itself: it is met only where what comes before it is whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.mark = zstandard.ZstdCompressor().compress(_MARK)
+
+    def read(self, size: int = -1, /) -> bytes:
+        if data := self.file.read(size):
+            return data
+        data, self.mark = self.mark[:size], self.mark[size:]
+        return data
+
+
 class _Guarded(io.RawIOBase):
     """The unpacked stream, which gives no more than was allowed, and never more than the file could honestly hold."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
-        self.file = file
-        self.reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES).stream_reader(file, closefd=False)
+        unpacking = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+        self.reader = unpacking.stream_reader(
+            cast("IO[bytes]", _Followed(file)), read_across_frames=True, closefd=False
+        )
         self.most = most
         self.given = 0
         self.allowed = _HEADER_BYTES
@@ -143,11 +160,14 @@ class _Guarded(io.RawIOBase):
         return data
 
     def require_end(self) -> None:
-        """Behind the last member there is nothing but the padding of the tar."""
-        left = 0
+        """Behind the last member there is nothing but the padding of the tar, and it is all there."""
+        rest = b""
         while piece := self.reader.read(tarfile.RECORDSIZE):
-            left += len(piece)
-            if piece.strip(b"\0") or left > _HEADER_BYTES:
+            rest += piece
+            if len(rest) > _HEADER_BYTES:
                 raise StoreError("something follows the bundle")
-        if self.file.read(1):
+        padding = rest.removesuffix(_MARK)
+        if padding == rest or (self.given + len(padding)) % tarfile.RECORDSIZE:
+            raise StoreError("the bundle is cut off")
+        if padding.strip(b"\0"):
             raise StoreError("something follows the bundle")
