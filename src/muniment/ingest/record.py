@@ -9,6 +9,7 @@ from msgspec import structs
 from muniment.ingest.identity import Identity
 from muniment.ingest.skeleton import Skeleton, fingerprint
 from muniment.model.engagements import Engagement, Extraction, Ingested, KeptEngagement
+from muniment.model.words import shortened
 from muniment.store import head
 
 MAX_LINE = 500
@@ -85,7 +86,7 @@ def _kept(skeleton: Skeleton, number: int, engagement: Engagement, extractor: st
 def one_line(text: str) -> str:
     """Text as one line that a listing can show."""
     words = " ".join(text[: MAX_LINE * 4].split())
-    return words if len(words) <= MAX_LINE else words[: MAX_LINE - 1] + "…"
+    return shortened(words, MAX_LINE)
 
 
 def seconds_between(first: str | None, last: str | None) -> int | None:

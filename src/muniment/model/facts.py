@@ -13,7 +13,9 @@ from msgspec import Struct, structs
 from muniment.model.blocks import Event, Text, Tool
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
+from muniment.model.words import shortened
 
+PROMPT_CHARS = 200
 TITLE_RANK = {"prompt": 1, "ai": 2, "user": 3}
 """Who gave a title: a person outranks the agent, the agent outranks the first prompt."""
 
@@ -138,5 +140,5 @@ def _first(facts: Facts, round_: Round) -> Facts:
         facts = structs.replace(facts, origin=first.id if first else None)
     if facts.first_prompt is None and (prompt := round_.prompt):
         words = " ".join(" ".join(b.text for b in prompt.blocks if isinstance(b, Text)).split())
-        facts = structs.replace(facts, first_prompt=words[:200] or None)
+        facts = structs.replace(facts, first_prompt=shortened(words, PROMPT_CHARS) or None)
     return facts

@@ -14,6 +14,7 @@ import msgspec
 from muniment import files
 from muniment.model import codec
 from muniment.model.engagements import Ingested, KeptEngagement
+from muniment.model.words import shortened
 from muniment.store import edits, escape
 from muniment.store.layout import Layout
 from muniment.store.listings import cell
@@ -88,7 +89,7 @@ def listing(records: Iterable[Ingested]) -> bytes:
 
 def _session(record: Ingested) -> Iterator[str]:
     name = cell(record.agent_name or record.agent_id)
-    title = cell(record.title[:120])
+    title = cell(shortened(record.title, 120))
     yield f"### {name} · [{record.session_id[:8]}]({record.agent_id}/{record.session_id}.md) · {title}"
     yield ""
     if record.session_summary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from muniment import files
+from muniment.model.words import shortened
 from muniment.store import escape
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
@@ -69,7 +70,7 @@ def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
     for row in rows:
         date = (row.started or "undated")[:10]
         link = f"[{row.session_id}]({row.session_id}.md)"
-        lines.append(f"| {link} | {cell(row.title[:120])} | {date} | {cell(row.summary[:200])} |")
+        lines.append(f"| {link} | {cell(shortened(row.title, 120))} | {date} | {cell(shortened(row.summary, 200))} |")
     return escape.to_bytes("\n".join(lines) + "\n")
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from muniment.model.engagements import Engagement, Extraction, Method, Phase
+from muniment.model.words import shortened
 
 MAX_DECISIONS = 3
 MAX_WORDS = 15
@@ -161,4 +162,4 @@ def one_line(text: str, kind: str) -> str:
     """Printable signs on one line, not longer than its kind may be."""
     longest = _LONGEST[kind]
     words = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: longest * 4]).split())
-    return words if len(words) <= longest else words[: longest - 1] + "…"
+    return shortened(words, longest)

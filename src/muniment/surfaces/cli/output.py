@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 
 from muniment.model import codec
+from muniment.model.words import shortened
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
 
@@ -63,7 +64,7 @@ def _terminal() -> tuple[int, int]:
 
 
 def _cell(text: str, width: int, right: bool) -> str:
-    shown = text if len(text) <= width else text[: width - 1] + "…"
+    shown = shortened(text, width)
     return shown.rjust(width) if right else shown.ljust(width)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muniment import search
+from muniment.model.words import shortened
 from muniment.search import Findings, FoundEngagement, Hit, Query, Touched
 from muniment.store.layout import Layout
 from muniment.surfaces.mcp.fence import Answer, value_without_secrets
@@ -50,16 +51,16 @@ def _engagement(e: FoundEngagement) -> dict[str, Any]:
         "method": e.method,
         "phase": e.phase,
         "project": e.project,
-        "topic": e.topic[:_WORDS],
-        "outcome": e.outcome[:_WORDS],
-        "decisions": [decision[:_WORDS] for decision in e.key_decisions[:3]],
-        "next_steps": [step[:_WORDS] for step in e.next_steps[:3]],
+        "topic": shortened(e.topic, _WORDS),
+        "outcome": shortened(e.outcome, _WORDS),
+        "decisions": [shortened(decision, _WORDS) for decision in e.key_decisions[:3]],
+        "next_steps": [shortened(step, _WORDS) for step in e.next_steps[:3]],
     }
 
 
 def _touched(t: Touched) -> dict[str, Any]:
     numbers = {"changed": list(t.changed[-10:]), "named": list(t.named[-10:])}
-    return {"session": t.session_id, "when": (t.started or "")[:16], "title": t.title[:_WORDS]} | numbers
+    return {"session": t.session_id, "when": (t.started or "")[:16], "title": shortened(t.title, _WORDS)} | numbers
 
 
 def _hit(h: Hit) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _hit(h: Hit) -> dict[str, Any]:
         "tool": h.tool,
         "subagent": h.sidechain,
         "snippet": h.snippet,
-        "title": h.title[:80],
+        "title": shortened(h.title, 80),
     }
 
 
