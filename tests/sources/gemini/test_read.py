@@ -86,6 +86,19 @@ def test_a_result_in_a_message_of_its_own_finds_its_call() -> None:
     assert len([b for b in read(again)[0].blocks() if isinstance(b, Tool)]) == 1
 
 
+def test_a_result_stays_when_its_call_is_told_again_without_it() -> None:
+    told = [
+        user(1, "go"),
+        answer(2, "I look.", call("c1", None)),
+        user(3, [response("c1", "a.txt")]),
+        answer(2, "Never mind."),
+    ]
+    (round_,) = read(lines(head(), *told))
+    (orphan,) = (block for block in round_.blocks() if isinstance(block, Tool))
+    assert (orphan.id, orphan.name, orphan.output) == ("c1", None, (Text("a.txt"),))
+    assert [text_of(m) for m in round_.messages if m.role == "assistant"] == ["Never mind."]
+
+
 def test_answers_of_a_program_made_from_this_one_are_answers() -> None:
     """Early Qwen Code wrote the same documents and called its answers `qwen`."""
     theirs = [message | {"type": "qwen"} if message["type"] == "gemini" else message for message in TALK]

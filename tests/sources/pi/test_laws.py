@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from muniment.sources.base import CONVERSATION
 from muniment.sources.pi import SOURCE
 
-from .sessions import facts_before, lines, places, read, records_of, sessions, write
+from .sessions import facts_before, header, lines, places, read, records_of, sessions, write
 from .test_read import conversation
 
 SAMPLE = conversation().data
@@ -52,6 +52,31 @@ def test_a_written_session_is_a_tree_and_is_written_the_same_again(data: bytes) 
         assert entry["parentId"] in known
         known.add(entry["id"])
     assert write(read(lines(*made)))[0] == made
+
+
+def test_a_result_behind_the_next_prompt_is_written_with_the_name_of_its_tool() -> None:
+    def entry(id_: str, parent: str | None, **said: object) -> dict[str, object]:
+        return {
+            "type": "message",
+            "id": id_,
+            "parentId": parent,
+            "timestamp": "2026-01-02T03:00:00.000Z",
+            "message": said,
+        }
+
+    called = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    made, _ = write(
+        read(
+            lines(
+                header(),
+                entry("a1", None, role="user", content="list"),
+                entry("a2", "a1", role="assistant", content=[called]),
+                entry("a3", "a2", role="user", content="and then?"),
+                entry("a4", "a3", role="toolResult", toolCallId="c1", toolName="bash", content="a.txt"),
+            )
+        )
+    )
+    assert made[-1]["message"]["toolName"] == "bash"
 
 
 def claimed(data: bytes) -> set[tuple[str, str]]:

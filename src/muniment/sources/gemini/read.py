@@ -160,15 +160,24 @@ class Reader:
         """The message with this id, begun if it is new; what it said before is replaced."""
         blocks = blocks or [quiet("empty message", ref)]
         draft, former = self.known.get(ref.id or "", (None, ref))
+        results: list[Tool] = []
         if draft is None or draft.role != role:
             draft = self.round.message(role, at=ref.at, **self._changes())
             draft.blocks += blocks
         else:
+            results = _results_beside(draft, former)
             self._replace(draft, former, blocks)
         draft.fields |= fields
         self.known[ref.id or ""] = (draft, ref)
         self._know_calls(draft)
+        for tool in results:
+            self._keep_result(tool, draft)
         return draft
+
+    def _keep_result(self, tool: Tool, draft: Draft) -> None:
+        """A result that came before its call was told again, and that the call now does without."""
+        if tool.result and not any(isinstance(b, Tool) and b.result == tool.result for b in draft.blocks):
+            self._result(tool.id, tool.output or (), tool.result)
 
     def _replace(self, draft: Draft, former: Ref, blocks: list[Block]) -> None:
         """Put blocks where the message's own stood; results that came meanwhile stay with their calls."""
@@ -241,6 +250,12 @@ class Reader:
             return {}
         self.told = self.folder
         return {"cwd": self.folder}
+
+
+def _results_beside(draft: Draft, own: Ref) -> list[Tool]:
+    """The calls of a message whose results stand in other records."""
+    tools = (block for block in draft.blocks if isinstance(block, Tool))
+    return [tool for tool in tools if tool.result and tool.result.offset != own.offset]
 
 
 def _with_result(block: Block, former: dict[str, Tool]) -> Block:

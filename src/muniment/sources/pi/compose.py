@@ -20,7 +20,7 @@ def is_part(block: Block) -> bool:
 
 
 def is_command(message: Message) -> bool:
-    """A command that the person ran."""
+    """A command that the person ran; its only call is that command."""
     return mapping(message.raw).get("role") == "bashExecution"
 
 
@@ -40,7 +40,7 @@ def message(spoken: Message, ref: Ref, media: MediaBytes) -> dict[str, Any]:
 
 
 def _command(spoken: Message) -> dict[str, Any]:
-    tool = next(block for block in spoken.blocks if isinstance(block, Tool))
+    tool = next(block for block in spoken.blocks if isinstance(block, Tool) and block.name is not None)
     output = [part.text for part in tool.output or () if isinstance(part, Text)]
     made: dict[str, Any] = {"role": "bashExecution", "command": mapping(tool.input).get("command")}
     return made | ({"output": output[0]} if output else {}) | rest(mapping(spoken.raw), "role")

@@ -64,7 +64,8 @@ class Writer:
         self.written: dict[str, None] = {}
         self.minted = 0
         self.titled = False
-        self.called: set[str] = set()
+        self.called: dict[str, str] = {}
+        """The tools of the calls so far, by the ids of the calls."""
         self.waits = False
         """Words behind an answer that stopped for its tools, or behind such words, would be taken for steering."""
 
@@ -150,14 +151,23 @@ class Writer:
     def _beside(self, block: Any, message: Message, details: dict[int, Any]) -> Iterator[Entry]:
         """The entries behind a message: results of its calls, and what happened around it."""
         if isinstance(block, Tool):
-            if block.output is not None and not compose.is_command(message):
-                ref = block.result or block.ref
-                yield Entry(ref, compose.result(block, ref, self.media, mapping(details.get(ref.offset))))
+            tool = self._named(block)
+            is_command = compose.is_command(message) and block.name is not None
+            if tool.output is not None and not is_command:
+                ref = tool.result or tool.ref
+                yield Entry(ref, compose.result(tool, ref, self.media, mapping(details.get(ref.offset))))
         elif isinstance(block, Event | Compaction):
             if body := events.again(block):
                 yield Entry(block.ref, body)
         elif isinstance(block, Unknown) and block.damage:
             self.losses.add_block(block)
+
+    def _named(self, tool: Tool) -> Tool:
+        """With the name of its call, which may stand in an earlier round than its result."""
+        if tool.name is None:
+            return structs.replace(tool, name=self.called.get(tool.id))
+        self.called[tool.id] = tool.name
+        return tool
 
     # -- a session of another agent
 
@@ -194,11 +204,8 @@ class Writer:
 
     def _results(self, message: Message) -> Iterator[Entry]:
         """What came back of the calls of a message, or of an earlier one."""
-        for tool in message.blocks:
-            if not isinstance(tool, Tool):
-                continue
-            self.called.update({tool.id} if tool.name is not None else {})
-            if tool.output is not None and tool.id in self.called:
+        for tool in (self._named(block) for block in message.blocks if isinstance(block, Tool)):
+            if tool.output is not None and tool.name is not None:
                 at = (tool.result.at if tool.result else None) or self.at
                 yield Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
             elif tool.output is not None:
