@@ -255,7 +255,7 @@ def test_a_secret_that_a_title_cut_in_two_is_not_told(archive: Archive, home: Pa
     session.write(home)
     archive.inscribe()
     found = known.find(archive.layout, archive.session("last"))
-    assert found.facts.display_title.endswith(TOKEN[:20])
+    assert found.facts.display_title.endswith(f"{TOKEN[:19]}…")
     for page_ in (made(found), site.index([found], Request()).decode(), made(found, first=1)):
         assert TOKEN[:10] not in page_
 

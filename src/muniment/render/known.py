@@ -39,7 +39,7 @@ class Known(Struct, frozen=True):
     def title(self) -> str:
         """One line. A title that was cut loses its last word: half a secret is no longer told as one."""
         title = " ".join(self.facts.display_title.split())
-        return title if len(title) < CUT_TITLE else title.rpartition(" ")[0] or title
+        return title if len(title) < CUT_TITLE else f"{title.rpartition(' ')[0] or title.removesuffix('…')}…"
 
     @property
     def summary(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from muniment.model.words import shortened
 from muniment.search import Counts, Findings, FoundEngagement, Hit, Touched
 from muniment.search.stats import local
 from muniment.surfaces.cli.output import line, plain
@@ -73,7 +74,7 @@ def _span(e: FoundEngagement) -> str:
 def _touched(file: Touched) -> None:
     who = f"  {line(file.agent_name)}" if file.agent_name else ""
     head = f"{local(file.started) or 'undated'}  {click.style(file.session_id[:8], bold=True)}{who}"
-    click.echo(f"{head}  {line(file.title)[:_MAX_TITLE]}")
+    click.echo(f"{head}  {shortened(line(file.title), _MAX_TITLE)}")
     told = [
         f"{what} in {_numbers(rounds)}" for what, rounds in (("changed", file.changed), ("named", file.named)) if rounds
     ]
@@ -90,7 +91,8 @@ def _hit(hit: Hit) -> None:
     where = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     where += f" of subagent {hit.sidechain}" if hit.sidechain else ""
     head = click.style(f"{hit.session_id[:8]} {hit.opens}", bold=True)
-    click.echo(f"{head}  {local(hit.started)}  {click.style(line(where), dim=True)}  {line(hit.title)[:_MAX_TITLE]}")
+    title = shortened(line(hit.title), _MAX_TITLE)
+    click.echo(f"{head}  {local(hit.started)}  {click.style(line(where), dim=True)}  {title}")
     click.echo(f"    {_highlighted(hit)}")
 
 

@@ -9,6 +9,7 @@ import click
 from muniment.archive import Archive
 from muniment.lineage import Edge, Node
 from muniment.lineage.families import Branch, trees
+from muniment.model.words import shortened
 from muniment.surfaces.cli.output import as_json, line, many, out, talk
 
 _MAX_TITLE = 70
@@ -60,7 +61,7 @@ def _told(node: Node) -> str:
     when = (node.started or "undated")[:16].replace("T", " ")
     versions = f"  versions:{node.versions}" if node.versions else ""
     name = node.sidechain or node.id[:13]
-    return f"{line(name)}  {when}  {line(node.title)[:_MAX_TITLE]}{versions}"
+    return f"{line(name)}  {when}  {shortened(line(node.title), _MAX_TITLE)}{versions}"
 
 
 def _reason(edge: Edge | None) -> str:
