@@ -6,7 +6,6 @@ exit code is 1 only when something could not be run at all.
 
 import argparse
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from .recording import record_all
 from .recording_report import recording_section
 from .report import Report, inscribing_sections
 from .sources import inscribe_every_source, sources_section
-from .trees import Corpus, NoCorpus, Tree, fresh
+from .trees import Corpus, NoCorpus, Tree, discard, fresh, remove_discarded
 from .understanding import understand, understanding_section
 from .viewing import FEWER_SESSIONS, SESSIONS, grown, view_all, viewing_section
 
@@ -52,6 +51,8 @@ def main() -> int:
     except NoCorpus as absent:
         told(f"bench: nothing to inscribe, {absent}")
         return 1
+    finally:
+        remove_discarded()
     report = Report(f"{datetime.now(UTC):%Y-%m-%d}", facts, [made[name] for name in wanted])
     publish(report, options)
     return 1 if any(part.broken for part in report.parts) else 0
@@ -83,7 +84,7 @@ def own_folder(name: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
 
 
 # -- the parts, in the order of the report

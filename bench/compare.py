@@ -1,7 +1,6 @@
 """Run the contenders on one tree, turn about, and collect what each run cost."""
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from statistics import median
 
 from .contenders import Contender, Home, Muniment
 from .process import Ceiling, Run, measure
-from .trees import Tree, lay_out, warm
+from .trees import Tree, discard, lay_out, warm
 
 REPEATS = 7
 """How often a short command is run; its figure is the median."""
@@ -94,8 +93,8 @@ class Arena:
         return result
 
     def clear(self) -> None:
-        """Remove what the contenders wrote. Only at the very end: see `_first_runs`."""
-        shutil.rmtree(self.homes, ignore_errors=True)
+        """What the contenders wrote is not needed any more."""
+        discard(self.homes)
 
     def _first_runs(self, result: Comparison, rounds: int | None) -> None:
         for number in range(rounds or max((c.rounds for c in self.contenders), default=0)):
@@ -103,8 +102,8 @@ class Arena:
             for contender in self.contenders[:: -1 if number % 2 else 1]:
                 outcome = result.first.setdefault(contender.name, Outcome())
                 if number < contender.rounds and (not number or outcome.complete):
-                    # A home of its own each time: ext4 without a journal makes new files slowly for five minutes
-                    # after many were deleted (4.3 s became 5.4 s here), and only one contender makes many.
+                    # A home of its own each time: see `discard`. Here 4.3 s became 5.4 s, and only one contender
+                    # makes many files.
                     home = self.homes / result.tree.projects.name / f"{contender.name}-{number}"
                     result.homes[contender.name] = Home(home)
                     self._first_run(contender, result, outcome, fine=number == 0)

@@ -4,7 +4,6 @@ Small files cost more than their bytes say, so there is a tree of those as well,
 """
 
 import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from .compare import told
 from .process import Ceiling, Run, measure
 from .shapes import SPOKEN, grown
 from .tables import figure, table
-from .trees import Corpus, Tree, described, fresh, has_uuid, warm
+from .trees import Corpus, Tree, described, discard, fresh, has_uuid, warm
 
 BYTES = 30_000_000
 QUICK_BYTES = 4_000_000
@@ -71,7 +70,7 @@ def inscribe_every_source(muniment: Path, corpus: Corpus, ceiling: Ceiling, quic
     try:
         speeds = [_timed(name, tree, muniment, work, ceiling, quick) for name, tree in trees.items()]
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        discard(work)
     failed = [f"muniment failed on {speed.tree.title}" for speed in speeds if any(run.exit_code for run in speed.runs)]
     return Speeds(speeds, failed)
 

@@ -1,6 +1,5 @@
 """Understanding and finding: ingestion beside inscription, search cold and warm, and a watch at rest and at work."""
 
-import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from statistics import median
 
 from .searching import SearchTimes, search_times
 from .tables import figure, table
-from .trees import Tree
+from .trees import Tree, discard
 from .watching import Idle, Latency, Memory, World, idle, latency, memory
 
 ROUNDS = 3
@@ -59,7 +58,7 @@ def understand(muniment: Path, tree: Tree, work: Path, quick: bool) -> Understan
         work_ = latency(world)
         return Understanding(tree, inscribing, ingesting, found, rest, work_, memory(world, 200 if quick else 2000))
     finally:
-        shutil.rmtree(work)
+        discard(work)
 
 
 def _turn_about(muniment: Path, tree: Tree, work: Path) -> tuple[list[float], list[float], Path]:

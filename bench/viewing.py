@@ -37,7 +37,7 @@ from .contenders import Agentsview, Home, NotInstalled, rival
 from .process import end_session, high_water_bytes, members
 from .searching import draw
 from .tables import figure, table
-from .trees import Corpus, Tree, described, fresh, has_uuid, is_session, lay_out, warm
+from .trees import Corpus, Tree, described, discard, fresh, has_uuid, is_session, lay_out, warm
 
 SESSIONS = 10_000
 FEWER_SESSIONS = 1_000
@@ -429,7 +429,7 @@ def view_all(muniment: Path, tree: Tree, work: Path, agentsview: str, quick: boo
                 missing.append(str(absent))
             browser.close()
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        discard(work)
     return Viewing(tree, pages, [*missing, *(f"{words} ({tree.title})" for seen in pages for words in seen.failures)])
 
 
