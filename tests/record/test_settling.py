@@ -27,6 +27,11 @@ class Disk:
         self._sync = log_module.sync_file
         monkeypatch.setattr(log_module, "sync_file", self.sync)
 
+    async def at_work(self) -> None:
+        """Until it has begun to sync; the loop goes on."""
+        while not self.begun.is_set():
+            await asyncio.sleep(0)
+
     def sync(self, descriptor: int) -> None:
         size = self.path.stat().st_size if self.path else 0
         self.begun.set()
@@ -84,8 +89,7 @@ def test_the_loop_goes_on_while_the_disk_works(rec: Recorder, disk: Disk) -> Non
     async def say() -> None:
         rec.assistant("answer")
         waiting = asyncio.create_task(rec.settled())
-        while not disk.begun.is_set():
-            await asyncio.sleep(0)
+        await disk.at_work()
         assert not waiting.done()
         disk.may_finish.set()  # only the loop could do so
         await waiting
@@ -101,8 +105,7 @@ def test_what_comes_while_the_disk_works_waits_for_the_next_sync(rec: Recorder, 
     async def say() -> None:
         rec.assistant("first")
         first = asyncio.create_task(rec.settled())
-        while not disk.begun.is_set():
-            await asyncio.sleep(0)
+        await disk.at_work()
         made = rec.assistant("second")
         second = asyncio.create_task(rec.settled())
         disk.may_finish.set()
@@ -133,8 +136,7 @@ def test_a_task_that_is_cancelled_keeps_nobody_waiting(rec: Recorder, disk: Disk
     async def say() -> None:
         rec.assistant("answer")
         one, other = asyncio.create_task(rec.settled()), asyncio.create_task(rec.settled())
-        while not disk.begun.is_set():
-            await asyncio.sleep(0)
+        await disk.at_work()
         one.cancel()
         disk.may_finish.set()
         await other
