@@ -13,7 +13,8 @@ import fcntl
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
 from muniment.errors import NotFound, StoreError
@@ -193,6 +194,27 @@ def sync(folder: Path) -> None:
             raise StoreError(f"{folder}: the disk refused to sync", "is it full or failing?")
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def syncing(folder: Path) -> Generator[None]:
+    """The same while the body runs, for what was written before: the disk and the processor have work at once."""
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            sync(folder)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 def locked(descriptor: int) -> bool:

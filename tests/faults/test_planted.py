@@ -53,7 +53,7 @@ Index.clear_from = clear
 NO_SEARCH = """
 from muniment.store.index import Index
 put = Index.put_texts
-Index.put_texts = lambda self, key, rows: put(self, key, [row._replace(body="") for row in rows])
+Index.put_texts = lambda self, key, rows: put(self, key, [(place, ("", "")) for place, _ in rows])
 """
 NO_VERIFICATION = """
 import hashlib, zstandard

@@ -39,7 +39,7 @@ class Place(Struct, frozen=True):
 
 def blocks(round_: Round) -> list[Block]:
     """The blocks of a round by their numbers."""
-    return list(round_.blocks())
+    return round_.blocks()
 
 
 def fields(block: Block) -> Iterator[tuple[str, str]]:

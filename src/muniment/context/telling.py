@@ -148,7 +148,7 @@ def subagents(loaded: Loaded, found: Harvest, limit: int) -> list[Part]:
     for id_, started in sorted(found.sidechains.items(), key=lambda item: -item[1]):
         if words := loaded.last_words(id_):
             round_, number = words
-            block = list(round_.blocks())[number]
+            block = round_.blocks()[number]
             assert isinstance(block, Text)
             quoted = Quoted(loaded.id, round_.number, number, block, id_)
             quotes = tuple(quoted.quote("text", block.text, *span) for span in best(block.text, limit, asks=False))

@@ -128,11 +128,9 @@ class TranscriptWriter:
             self.round_rows.append(self._row(round_))
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
-        for row in rows.text_rows(round_, self.side, self.since):
-            if self.same.has(row.offset):
-                continue
+        for row in rows.text_rows(round_, self.side, self.since, self.same):
             self.texts.append(row)
-            self.waiting_bytes += len(row.body)
+            self.waiting_bytes += len(row[1][0])
             if self.waiting_bytes > ROWS_BYTES:
                 self._flush()
 

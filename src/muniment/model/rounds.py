@@ -57,7 +57,7 @@ class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def silent(self) -> bool:
         """Only quiet events of a session that has no conversation: neither counted nor shown."""
-        return self.role == "assistant" and self.id is None and all(is_quiet(block) for block in self.blocks)
+        return self.id is None and self.role == "assistant" and all(is_quiet(block) for block in self.blocks)
 
 
 class Round(Struct, frozen=True, omit_defaults=True):
@@ -93,10 +93,9 @@ class Round(Struct, frozen=True, omit_defaults=True):
         """Tokens of the round, each API message counted once."""
         return sum(m.usage.total for m in self.messages if m.usage)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> list[Block]:
         """All blocks in document order."""
-        for message in self.messages:
-            yield from message.blocks
+        return [block for message in self.messages for block in message.blocks]
 
     def problems(self, path: str) -> Iterator[Problem]:
         """The damage met while reading it."""

@@ -117,19 +117,22 @@ def render_message(message: Message, media_folder: str) -> str:
 
 def _about(message: Message, at: str | None) -> str:
     """The comment under the header: id, model and what else a program wants to know."""
-    fields: dict[str, Any] = {"id": message.id, "model": message.model, "sidechain": message.sidechain}
-    fields |= {"at": message.at if at is None else None}
-    given = [value for value in fields.values() if value is not None]
-    if any(not _PLAIN.fullmatch(value) or value == "queued" for value in given) or fields["at"]:
-        said = {name: value for name, value in fields.items() if value is not None}
+    id_, model, side = message.id, message.model, message.sidechain
+    if message.at != at or not all(_is_plain_word(word) for word in (id_, model, side) if word is not None):
+        said = {"id": id_, "model": model, "sidechain": side, "at": message.at if at is None else None}
+        said = {name: value for name, value in said.items() if value is not None}
         said |= {"queued": True} if message.queued else {}
         return f"<!-- {_inert(said)} -->\n"
-    words = [message.id] if message.id else []
-    if message.model:
-        words.append(message.model if message.id else f"model {message.model}")
-    words += [f"sidechain {message.sidechain}"] if message.sidechain else []
+    words = [id_] if id_ else []
+    if model:
+        words.append(model if id_ else f"model {model}")
+    words += [f"sidechain {side}"] if side else []
     words += ["queued"] if message.queued else []
     return f"<!-- {' · '.join(words)} -->\n" if words else ""
+
+
+def _is_plain_word(text: str) -> bool:
+    return bool(_PLAIN.fullmatch(text)) and text != "queued"
 
 
 def _inert(value: Any) -> str:
@@ -213,11 +216,7 @@ def _about_tool(tool: Tool) -> str:
 
 def _render_input(value: Any) -> str:
     """An object as a list of its fields, long strings fenced; anything else as JSON."""
-    if (
-        not isinstance(value, dict)
-        or not value
-        or not all(_KEY.fullmatch(key) for key in cast("dict[str, Any]", value))
-    ):
+    if not isinstance(value, dict) or not value or not all(map(_KEY.fullmatch, cast("dict[str, Any]", value))):
         return f"\n{_fence(json.dumps(value, ensure_ascii=False, indent=1), 'json')}\n"
     out: list[str] = []
     after_fence = True

@@ -143,7 +143,8 @@ class Index:
 
     def commit(self) -> None:
         """Everything so far is durable afterwards: first the files, then the index that vouches for them."""
-        files.sync(self.layout.sessions)
+        with files.syncing(self.layout.sessions):
+            self.db.execute("INSERT INTO texts_fts(texts_fts) VALUES ('flush')")  # else the commit does it, afterwards
         self.db.execute("COMMIT")
 
     def rollback(self) -> None:

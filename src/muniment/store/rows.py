@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, codec
+from muniment.model import Compaction, Event, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import text_of
 from muniment.store.words import indexed
 
@@ -30,18 +30,16 @@ class RoundRow(NamedTuple):
     round_file: str
 
 
-class TextRow(NamedTuple):
-    """Searchable text of one block, and where its record lies."""
+Place = tuple[int, str, str | None, str | None, int]
+"""Of a text: its round, its kind, the tool, the subagent file (None for the main file), the offset of its record."""
 
-    round: int
-    kind: str
-    tool: str | None
-    sidechain: str | None
-    """The subagent file it comes from; None for the main file."""
-    offset: int
-    body: bytes
-    """The words in UTF-8: made once here, they cross the border between processes and go into SQLite as they are."""
-    aux: str
+Words = tuple[bytes, str]
+"""What can be searched for, and what the tokenizer would miss. In UTF-8: made once, the words cross the border between
+processes and go into SQLite as they are."""
+
+TextRow = tuple[Place, Words]
+"""Searchable text of one block. A plain tuple, because there are many: a class of its own costs three times as much
+on the way to the other process."""
 
 
 class UsageRow(NamedTuple):
@@ -109,40 +107,31 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
     )
 
 
+_SPOKEN = {Thinking: "thinking", Compaction: "compaction", Event: "event"}
+"""Blocks that are found by their text, and as what. The text of a message is found as its speaker's."""
+
+
 def texts(round_: Round) -> Iterator[tuple[str, str | None, int, str]]:
     """Everything that can be searched for in a round: kind, tool, offset of the record, text."""
     for message in round_.messages:
         for block in message.blocks:
-            yield from _texts(block, message)
+            if isinstance(block, Tool):
+                if block.name:
+                    yield "tool", block.name, block.ref.offset, input_text(block)
+                if block.result:
+                    yield "result", block.name, block.result.offset, _output_text(block)
+            elif isinstance(block, Text):
+                yield message.role, None, block.ref.offset, block.text
+            elif isinstance(block, (Thinking, Compaction, Event)) and block.text:
+                yield _SPOKEN[type(block)], None, block.ref.offset, block.text
 
 
-def text_rows(round_: Round, sidechain: str | None, since: int) -> Iterator[TextRow]:
-    """Searchable text from records at or behind byte `since`; what came before is indexed already."""
-    for message in round_.messages:
-        for block in message.blocks:
-            for kind, tool, offset, text in _texts(block, message):
-                if offset >= since and (body := storable(text)) and not body.isspace():
-                    place = (round_.number, kind, fit(tool), fit(sidechain), offset)
-                    yield TextRow(*place, *indexed(body))
-
-
-def _texts(block: Block, message: Message) -> Iterator[tuple[str, str | None, int, str]]:
-    match block:
-        case Text(text):
-            yield message.role, None, block.ref.offset, text
-        case Thinking(text):
-            yield "thinking", None, block.ref.offset, text
-        case Tool():
-            if block.name:
-                yield "tool", block.name, block.ref.offset, input_text(block)
-            if block.result:
-                yield "result", block.name, block.result.offset, _output_text(block)
-        case Compaction(text):
-            yield "compaction", None, block.ref.offset, text
-        case Event(_, text):
-            yield "event", None, block.ref.offset, text
-        case _:
-            return
+def text_rows(round_: Round, sidechain: str | None, since: int = 0, same: Span = NOTHING) -> Iterator[TextRow]:
+    """Searchable text from records at or behind byte `since`, but for `same`: what is left out is indexed already."""
+    number, side = round_.number, fit(sidechain)
+    for kind, tool, offset, text in texts(round_):
+        if offset >= since and not same.has(offset) and (body := storable(text)) and not body.isspace():
+            yield (number, kind, fit(tool), side, offset), indexed(body)
 
 
 def input_text(tool: Tool) -> str:

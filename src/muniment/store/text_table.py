@@ -22,11 +22,11 @@ def insert(db: Any, key: int, rows: Sequence[TextRow]) -> None:
     first = (known or 0) + 1
     db.executemany(
         "INSERT INTO texts(id, session, round, kind, tool, sidechain, offset) VALUES (?,?,?,?,?,?,?)",
-        [(first + i, key, *row[:5]) for i, row in enumerate(rows)],
+        [(first + i, key, *place) for i, (place, _) in enumerate(rows)],
     )
     db.executemany(
         "INSERT INTO texts_fts(rowid, body, aux) VALUES (?,?,?)",
-        [(first + i, row.body, row.aux) for i, row in enumerate(rows)],
+        [(first + i, *words) for i, (_, words) in enumerate(rows)],
     )
 
 
@@ -51,7 +51,7 @@ def forget(db: Any, session_id: str, shelf: Shelf) -> None:
     )
     for side in [None, *(row[0] for row in list(sides))]:
         for round_ in rounds.load_all(shelf.sidechain(side) if side else shelf):
-            for row in text_rows(round_, side, 0):
-                if ids := waiting.get((side, row.round, row.kind, row.offset)):
+            for (number, kind, _, _, offset), words in text_rows(round_, side):
+                if ids := waiting.get((side, number, kind, offset)):
                     delete = "INSERT INTO texts_fts(texts_fts, rowid, body, aux) VALUES ('delete', ?, ?, ?)"
-                    db.execute(delete, (ids.pop(), row.body, row.aux))
+                    db.execute(delete, (ids.pop(), *words))

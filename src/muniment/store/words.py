@@ -34,7 +34,9 @@ def indexed(data: bytes) -> tuple[bytes, str]:
     What is seen has no icons, and signs apart from letters. What is hidden: parts of names, and signs by pairs, each
     once; the last sign of a run stands there too, so that every sign begins a word and can be found alone.
     """
-    hidden = set[str]().union(*map(_PARTS.__getitem__, _humped(data)))
+    hidden: set[str] = set()
+    if names := _humped(data):
+        hidden.update(*map(_PARTS.__getitem__, names))
     if not data.isascii():
         foreign = data.translate(None, _ASCII).decode()  # short, so that it is cheap to look at
         if _ICON.search(foreign):

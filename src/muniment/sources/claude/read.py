@@ -192,13 +192,20 @@ class Reader:
             self._answer_part(draft, part, ref)
 
     def _about_answer(self, draft: Draft, line: Line, message: ApiMessage, ref: Ref) -> None:
-        """What the API said beside the content; parts that say otherwise than the last are kept apart."""
-        said = {"usage": message.usage, "stop_reason": message.stop_reason, "request": line.request}
-        said = {name: value for name, value in said.items() if value is not None}
-        if draft.raw is not None and said != draft.raw and ref.id:
-            draft.parts[ref.id] = said
-        elif draft.raw is None:
+        """What the API said beside the content; parts that say otherwise than the first are kept apart."""
+        said: dict[str, Any] = {}
+        if message.usage is not None:
+            said["usage"] = message.usage
+        if message.stop_reason is not None:
+            said["stop_reason"] = message.stop_reason
+        if line.request is not None:
+            said["request"] = line.request
+        if said == draft.raw:
+            return
+        if draft.raw is None:
             draft.raw = said
+        elif ref.id:
+            draft.parts[ref.id] = said
         if message.usage:
             add_usage(draft, records.usage_of(message.usage))
 
@@ -234,6 +241,8 @@ class Reader:
     def _changes(self, line: Line) -> dict[str, str]:
         """Working folder, branch and program version, where they differ from before."""
         now = (line.cwd, line.branch, line.version)
+        if now == self.settings:
+            return {}
         changed = {
             name: value
             for name, value, before in zip(("cwd", "branch", "client"), now, self.settings, strict=True)

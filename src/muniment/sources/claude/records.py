@@ -109,14 +109,5 @@ def _what_is_wrong(raw: bytes, error: ValueError) -> str:
 
 def usage_of(usage: dict[str, Any]) -> Usage:
     """Anthropic counts what was not cached as input; so do we."""
-
-    def count(name: str) -> int:
-        value = usage.get(name)
-        return value if type(value) is int else 0
-
-    return Usage(
-        input=count("input_tokens"),
-        output=count("output_tokens"),
-        cache_read=count("cache_read_input_tokens"),
-        cache_write=count("cache_creation_input_tokens"),
-    )
+    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    return Usage(*[value if type(value := usage.get(name)) is int else 0 for name in names])

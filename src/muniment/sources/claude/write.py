@@ -50,7 +50,7 @@ class Writer:
         """The lines of one round."""
         self.losses.where = f"round {round_.number}"
         items: list[Item] = []
-        blocks = list(round_.blocks())
+        blocks = round_.blocks()
         self.native = self.own and any(block.ref.length for block in blocks)
         self.results = {block.result.offset for block in blocks if isinstance(block, Tool) and block.result}
         for message in round_.messages:
