@@ -209,7 +209,7 @@ class _Writer:
     def _hold(self, worker: int, message: Begin | Rows) -> None:
         """Rows wait for the end of their session; those of a very large one cannot."""
         self.held.setdefault(worker, []).append(message)
-        size = sum(len(body) for _, (body, _) in message.texts) if isinstance(message, Rows) else 0
+        size = message.text_bytes if isinstance(message, Rows) else 0
         self.held_bytes[worker] = self.held_bytes.get(worker, 0) + size
         if self.held_bytes[worker] > HELD_BYTES:
             self._release(worker)

@@ -27,16 +27,16 @@ _CAN_NAME = Path("/proc/self/fd").exists()
 """Whether a file without a name can be given one later."""
 
 
-def make_folder(path: Path) -> None:
-    """The folder exists afterwards, with all above it, readable by its owner only."""
+def make_folder(path: Path) -> bool:
+    """The folder exists afterwards, with all above it, readable by its owner only; tells whether it is new."""
     try:
         os.mkdir(path, FOLDER_MODE)
     except FileExistsError:
-        return
+        return False
     except FileNotFoundError:
         make_folder(path.parent)
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(path, FOLDER_MODE)
+        return make_folder(path)
+    return True
 
 
 def temporary_beside(path: Path) -> Path:
@@ -45,8 +45,12 @@ def temporary_beside(path: Path) -> Path:
 
 
 def write_atomic(path: Path, pieces: Iterable[bytes]) -> None:
-    """Replace `path` by these bytes, whole or not at all. Durable after the next `sync`."""
-    descriptor = _open_nameless(path.parent)
+    """Replace `path` by these bytes, whole or not at all; a folder that is missing is made. Durable after `sync`."""
+    try:
+        descriptor = _open_nameless(os.path.dirname(path))
+    except FileNotFoundError:
+        make_folder(path.parent)
+        descriptor = _open_nameless(os.path.dirname(path))
     if descriptor is None:
         _write_named(path, pieces)
         return
@@ -72,12 +76,12 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
 
 def _write_whole(descriptor: int, data: bytes) -> None:
     """A write may take less than it was given."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    written = os.write(descriptor, data) if data else 0
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
 
 
-def _open_nameless(folder: Path) -> int | None:
+def _open_nameless(folder: str) -> int | None:
     """A file without a name: it vanishes with its writer, so a killed one leaves nothing behind."""
     if not _CAN_NAME:
         return None
@@ -120,7 +124,7 @@ def write_if_changed(path: Path, data: bytes) -> bool:
         if path.read_bytes() == data:
             return False
     except FileNotFoundError:
-        make_folder(path.parent)
+        pass
     try:
         write_atomic(path, [data])
     except (FileExistsError, FileNotFoundError):

@@ -38,14 +38,14 @@ LEAKS_A_TEMPORARY = """
 from muniment import files
 whole = files.write_atomic
 def write(path, pieces):
-    files.temporary_beside(path).write_bytes(b"")
     whole(path, pieces)
+    files.temporary_beside(path).write_bytes(b"")
 files.write_atomic = write
 """
 NOTHING_IS_CLEARED = """
 from muniment.store import round_table
 from muniment.store.index import Index
-def clear(self, key, session_id, sidechain, round_, offset):
+def clear(self, key, session_id, sidechain, round_, offset, same):
     if sidechain is None:
         round_table.delete(self.db, session_id, round_)
 Index.clear_from = clear

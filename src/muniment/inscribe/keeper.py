@@ -12,7 +12,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from muniment import files
 from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence, versions
 from muniment.store.evidence import Appender, Kept, Manifest
@@ -21,11 +20,11 @@ from muniment.store.evidence import Appender, Kept, Manifest
 class Keeper:
     """The evidence of one session while it is being added to."""
 
-    def __init__(self, folder: Path, found: Found, source: Source) -> None:
+    def __init__(self, folder: Path, known: Manifest | None, found: Found, source: Source) -> None:
         self.folder = folder
+        self.known = known
         self.found = found
         self.source = source
-        self.known = evidence.load(folder)
         self.manifest = self.known or Manifest(found.source, found.session_id, found.root, found.home, found.native_id)
         self.bytes_read = 0
         self.changed = False
@@ -33,7 +32,6 @@ class Keeper:
     def save(self) -> None:
         """From here on what was added counts."""
         if self.manifest != self.known:
-            files.make_folder(self.folder)
             evidence.save(self.folder, self.manifest)
 
     def kept_of(self, file: SourceFile) -> Kept | None:

@@ -85,6 +85,8 @@ class Rows(Struct, frozen=True):
     texts: tuple[rows.TextRow, ...] = ()
     usage: tuple[rows.UsageRow, ...] = ()
     branches: tuple[tuple[int, int], ...] = ()
+    text_bytes: int = 0
+    """How much text it brings."""
 
 
 class Done(Struct, frozen=True):

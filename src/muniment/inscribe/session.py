@@ -38,12 +38,11 @@ class Inscription:
 
     def run(self) -> Outcome:
         """What the source says now, into the store."""
-        if versions.set_damaged_aside(self.current):
-            self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
-        choice = versions.choose(self.current, self.found, self.source)
+        is_new = files.make_folder(self.current.folder)
+        choice = Choice() if is_new else self._choose()
         if choice.set_aside:
             self._set_aside()
-        self._take_up(choice.version)
+        self._take_up(choice.version, is_new)
         known = {} if self.moved else self.task.progress.get(choice.version, {})
         self.progress = {name: codec.decode(state, Progress) for name, state in known.items()}
         half = None if self.keeper.manifest.main else stand_in(self.found.files)
@@ -66,11 +65,17 @@ class Inscription:
                 self._write(kept, _as_kept(kept), None)
         return self._done("rebuilt", "")
 
-    def _take_up(self, version: str) -> None:
+    def _choose(self) -> Choice:
+        """The version that the found files belong to."""
+        if versions.set_damaged_aside(self.current):
+            self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
+        return versions.choose(self.current, self.found, self.source)
+
+    def _take_up(self, version: str, is_new: bool = False) -> None:
         self.version = version
         self.shelf = self.current.version(version) if version else self.current
-        files.make_folder(self.shelf.folder)
-        self.keeper = Keeper(self.shelf.evidence, self.found, self.source)
+        known = None if is_new else evidence.load(self.shelf.evidence)
+        self.keeper = Keeper(self.shelf.evidence, known, self.found, self.source)
 
     def _set_aside(self) -> None:
         """The source was rewritten: what was current becomes an older version, then the new content is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -108,11 +109,10 @@ class TranscriptWriter:
         for name, content in round_.media.items():
             path = self.shelf.media / name
             if not path.exists():
-                files.make_folder(self.shelf.media)
                 files.write_atomic(path, [content])
         path = self.shelf.round_file(round_.number)
         data = rounds.encode(round_)
-        if round_.number > self.first or not path.exists() or path.read_bytes() != data:
+        if round_.number > self.first or not os.path.exists(path) or path.read_bytes() != data:
             files.write_atomic(path, [data])
         self.page.add(round_.messages)
         self.problems += round_.problems(self.file.path)
@@ -136,7 +136,8 @@ class TranscriptWriter:
 
     def _flush(self) -> None:
         sent = self.round_rows[self.sent_rounds :]
-        self.sink(Rows(tuple(sent), tuple(self.texts), tuple(self.usage), tuple(self.branches)))
+        rows_ = (tuple(sent), tuple(self.texts), tuple(self.usage), tuple(self.branches))
+        self.sink(Rows(*rows_, self.waiting_bytes))
         self.sent_rounds = len(self.round_rows)
         self.texts, self.usage, self.branches, self.waiting_bytes = [], [], [], 0
 

@@ -50,6 +50,11 @@ _LABEL = re.compile(r"[^\n<>\"&·]{1,200}")
 _KEY = re.compile(r"[A-Za-z0-9_. -]{1,80}")
 _TICKS = re.compile(r"`{3,}")
 
+# `json.dumps` makes an encoder for each value.
+_on_one_line = json.JSONEncoder(ensure_ascii=False).encode
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_indented = json.JSONEncoder(ensure_ascii=False, indent=1).encode
+
 
 # -- what a document carries
 
@@ -100,17 +105,16 @@ def render(messages: Iterable[Message], media_folder: str) -> Iterator[bytes]:
 def render_message(message: Message, media_folder: str) -> str:
     """One message; `media_folder` is where its links point, as seen from the document."""
     at = message.at if message.at and _TIME.fullmatch(message.at) and message.at != "undated" else None
-    out = [f"### {at or 'undated'} · {message.role}\n"]
-    out.append(_about(message, at))
+    out = [f"### {at or 'undated'} · {message.role}\n", _about(message, at)]
     after_text = False
     for block in message.blocks:
         if isinstance(block, Text):
             if after_text:
                 out.append(f"\n{escape.NEXT}\n")
-            out.append(f"\n{escape.escape_text(block.text)}\n")
+            out += ("\n", escape.escape_text(block.text), "\n")
             after_text = True
         elif not is_quiet(block):
-            out.append(f"\n{_rendered(block, media_folder)}\n")
+            out += ("\n", *_rendered(block, media_folder), "\n")
             after_text = False
     return "".join(out)
 
@@ -137,7 +141,7 @@ def _is_plain_word(text: str) -> bool:
 
 def _inert(value: Any) -> str:
     """JSON on one line that can close neither a comment nor a tag."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _compact(value)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -146,7 +150,10 @@ def _label(text: str) -> str:
     return text if plain else _inert(text)
 
 
-def _rendered(block: Block, media_folder: str) -> str:
+# Pieces, put together once at the end: texts are long, and each joining on the way would copy them.
+
+
+def _rendered(block: Block, media_folder: str) -> list[str]:
     """A block; one that is nested deeper than Python can follow is left to the evidence."""
     try:
         return _render_block(block, media_folder)
@@ -154,55 +161,59 @@ def _rendered(block: Block, media_folder: str) -> str:
         return _folded("Event: too deep", "This block is nested too deep to be shown; the evidence has it.")
 
 
-def _render_block(block: Block, media_folder: str) -> str:
+def _render_block(block: Block, media_folder: str) -> list[str]:
     match block:
-        case Thinking(text):
-            return _folded("Thinking (withheld)" if block.redacted else "Thinking", text)
         case Tool():
             return _render_tool(block, media_folder)
+        case Thinking(text):
+            return _folded("Thinking (withheld)" if block.redacted else "Thinking", text)
         case Media():
-            return _render_media(block, media_folder)
+            return [_link(block, media_folder)]
         case Compaction(text):
             return _folded("Compaction", text)
         case Event(kind, text):
             return _folded(f"Event: {_label(kind)}", text)
         case Unknown():
-            return f"<details><summary>Unknown: {_label(block.kind)}</summary>\n\n{_unknown(block)}\n\n</details>"
+            return [
+                f"<details><summary>Unknown: {_label(block.kind)}</summary>\n\n",
+                *_unknown(block),
+                "\n\n</details>",
+            ]
         case Text(text):
-            return escape.escape_text(text)
+            return [escape.escape_text(text)]
 
 
-def _folded(summary: str, text: str) -> str:
+def _folded(summary: str, text: str) -> list[str]:
     if not text:
-        return f"<details><summary>{summary}</summary></details>"
-    return f"<details><summary>{summary}</summary>\n\n{escape.escape_text(text)}\n\n</details>"
+        return [f"<details><summary>{summary}</summary></details>"]
+    return [f"<details><summary>{summary}</summary>\n\n", escape.escape_text(text), "\n\n</details>"]
 
 
-def _render_media(block: Media, media_folder: str) -> str:
+def _link(block: Media, media_folder: str) -> str:
     plain = re.fullmatch(r"[\w.+/-]{1,100}", block.media_type)
     return f"![{block.media_type if plain else ''}]({media_folder}/media/{block.name})"
 
 
-def _unknown(block: Unknown) -> str:
+def _unknown(block: Unknown) -> list[str]:
     said = {"kind": block.kind, "value": block.value, "damage": block.damage}
-    return _fence(json.dumps(said, ensure_ascii=False, indent=1), "json")
+    return _fence(_indented(said), "json")
 
 
-def _fence(text: str, info: str = "") -> str:
+def _fence(text: str, info: str = "") -> list[str]:
     longest = max((len(run) for run in _TICKS.findall(text)), default=2) if "```" in text else 2
     ticks = "`" * (longest + 1)
-    return f"{ticks}{info}\n{escape.escape_fenced(text)}\n{ticks}"
+    return [f"{ticks}{info}\n", escape.escape_fenced(text), f"\n{ticks}"]
 
 
-def _render_tool(tool: Tool, media_folder: str) -> str:
+def _render_tool(tool: Tool, media_folder: str) -> list[str]:
     summary = "Tool result" if tool.name is None else f"Tool: {_label(tool.name)}"
     out = [f"<details><summary>{summary}</summary>\n{_about_tool(tool)}"]
     if tool.input is not None:
-        out.append(_render_input(tool.input))
+        out += _render_input(tool.input)
     if tool.output is not None:
-        out.append(_render_output(tool, media_folder))
+        out += _render_output(tool, media_folder)
     out.append("\n</details>")
-    return "".join(out)
+    return out
 
 
 def _about_tool(tool: Tool) -> str:
@@ -214,37 +225,36 @@ def _about_tool(tool: Tool) -> str:
     return f"<!-- {_inert(said)} -->\n"
 
 
-def _render_input(value: Any) -> str:
+def _render_input(value: Any) -> list[str]:
     """An object as a list of its fields, long strings fenced; anything else as JSON."""
     if not isinstance(value, dict) or not value or not all(map(_KEY.fullmatch, cast("dict[str, Any]", value))):
-        return f"\n{_fence(json.dumps(value, ensure_ascii=False, indent=1), 'json')}\n"
+        return ["\n", *_fence(_indented(value), "json"), "\n"]
     out: list[str] = []
-    after_fence = True
+    between = "\n"
     for key, field in cast("dict[str, Any]", value).items():
-        out.append("\n" if after_fence else "")
         if isinstance(field, str) and (len(field) > 100 or "\n" in field or '"' in field or "\\" in field):
-            out.append(f"- {key}:\n\n{_fence(field)}\n")
-            after_fence = True
+            out += (f"{between}- {key}:\n\n", *_fence(field), "\n")
+            between = "\n"
         else:
-            out.append(f"- {key}: {_scalar(field)}\n")
-            after_fence = False
-    return "".join(out)
+            out.append(f"{between}- {key}: {_scalar(field)}\n")
+            between = ""
+    return out
 
 
 def _scalar(value: Any) -> str:
     """A value on one line; the common short ones take the fast encoder."""
     if isinstance(value, (str, bool)):
         return codec.encode(value).decode()
-    return json.dumps(value, ensure_ascii=False)
+    return _on_one_line(value)
 
 
-def _render_output(tool: Tool, media_folder: str) -> str:
+def _render_output(tool: Tool, media_folder: str) -> list[str]:
     out = ["\nOutput (error):\n" if tool.is_error else "\nOutput:\n"]
     for part in tool.output or ():
         if isinstance(part, Text):
-            out.append(f"\n{_fence(part.text)}\n")
+            out += ("\n", *_fence(part.text), "\n")
         elif isinstance(part, Media):
-            out.append(f"\n{_render_media(part, media_folder)}\n")
+            out.append(f"\n{_link(part, media_folder)}\n")
         else:
-            out.append(f"\n{_unknown(part)}\n")
-    return "".join(out)
+            out += ("\n", *_unknown(part), "\n")
+    return out

@@ -43,8 +43,8 @@ def escape_fenced(text: str) -> str:
 
 
 def _may_be_header(text: str) -> bool:
-    """Both are searched for at the speed of memory, and hardly any text has both."""
-    return "### " in text and " · " in text
+    """The sign in a header is none of ASCII, which a string knows of itself; and hardly any text has both."""
+    return not text.isascii() and "### " in text and " · " in text
 
 
 def unescape_fenced(text: str) -> str:

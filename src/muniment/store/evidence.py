@@ -203,12 +203,12 @@ class Appender:
         self.packed.append(packed)
         self.packed_bytes += len(packed)
         if self.packed_bytes > FRAME_BYTES:
-            files.make_folder(self.path.parent)
             self._write()
 
     def _write(self) -> None:
         """Behind the last frame that counts; what a killed run left there is cut off first."""
         if self.out is None:
+            files.make_folder(self.path.parent)
             end = self.kept.packed_size - self.packed_bytes
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(self.path, flags, files.FILE_MODE)
@@ -223,8 +223,8 @@ class Appender:
         self._pack()
         if not self.packed and self.out is None:
             return self.kept
-        files.make_folder(self.path.parent)
         if self.is_new and self.out is None:
+            files.make_folder(self.path.parent)
             files.write_atomic(self.path, self.packed)
             return self.kept
         self._write()

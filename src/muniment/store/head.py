@@ -70,8 +70,7 @@ def written_by_hand(head: Head) -> bool:
     return head.summary not in machines
 
 
-def _scalar(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+_scalar = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _one_line(text: str) -> str:

@@ -101,8 +101,8 @@ class Index:
         self.layout = layout
         self.path = path or layout.database
         self.db: Any = None
-        self.fresh: set[str] = set()
-        """Sessions that this connection added: nothing of theirs can be in the way."""
+        self.fresh: dict[str, int] = {}
+        """Sessions that this connection added, and their row numbers: nothing of theirs can be in the way."""
         if write:
             _require_writable(layout)
         if write and not self.path.exists():
@@ -154,14 +154,15 @@ class Index:
 
     def session_key(self, session_id: str, agent_id: str, source: str) -> int:
         """The row number of a session, made if it is new."""
-        found = self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)
-        if found:
+        if key := self.fresh.get(session_id):
+            return key
+        if found := self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id):
             return found[0][0]
-        self.fresh.add(session_id)
         sql = "INSERT INTO sessions(session_id, agent_id, source, facts) VALUES (?, ?, ?, ?)"
         self.db.execute(sql, (session_id, agent_id, source, codec.encode(Facts(session_id, source)).decode()))
-        key = self.db.last_insert_rowid()
-        self.put_tags(session_id, edits.tags(self.layout, session_id))
+        key = self.fresh[session_id] = self.db.last_insert_rowid()
+        if tags := edits.tags(self.layout, session_id):
+            self.put_tags(session_id, tags)
         return key
 
     def clear_from(
@@ -258,7 +259,7 @@ class Index:
         """Forget how far a session is read, so that the next run reads all of it; one that is new goes altogether."""
         if session_id in self.fresh:
             self.drop(session_id)
-            self.fresh.discard(session_id)
+            del self.fresh[session_id]
         for table in ("seen", "progress"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 

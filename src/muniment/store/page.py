@@ -5,6 +5,7 @@ Closed rounds never change, so an append copies their bytes and renders only the
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -50,6 +51,7 @@ class Page:
         self.body_bytes += len(data)
         self.waiting_bytes += len(data)
         if self.waiting_bytes > _IN_MEMORY:
+            files.make_folder(self.shelf.folder)
             self.spill = self.spill or tempfile.TemporaryFile(dir=self.shelf.folder)  # noqa: SIM115
             self.spill.writelines(self.parts)
             self.parts, self.waiting_bytes = [], 0
@@ -93,7 +95,7 @@ def _beginning(path: Path) -> bytes:
 
 def load_head(path: Path) -> head.Head | None:
     """The head of a document; None if there is no document."""
-    if not path.exists():
+    if not os.path.exists(path):
         return None
     top, _ = head.split(_beginning(path))
     return head.parse(top)

@@ -42,18 +42,9 @@ TextRow = tuple[Place, Words]
 on the way to the other process."""
 
 
-class UsageRow(NamedTuple):
-    """Tokens of one API message."""
-
-    message_id: str | None
-    round: int
-    sidechain: str | None
-    model: str | None
-    at: str | None
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
+UsageRow = tuple[str | None, int, str | None, str | None, str | None, int, int, int, int]
+"""Tokens of one API message: its id, round, subagent file, model and time, then input, output, cache read and written.
+"""
 
 
 class Span(Struct, frozen=True):
@@ -130,7 +121,9 @@ def text_rows(round_: Round, sidechain: str | None, since: int = 0, same: Span =
     """Searchable text from records at or behind byte `since`, but for `same`: what is left out is indexed already."""
     number, side = round_.number, fit(sidechain)
     for kind, tool, offset, text in texts(round_):
-        if offset >= since and not same.has(offset) and (body := storable(text)) and not body.isspace():
+        if offset < since or (same is not NOTHING and same.has(offset)):
+            continue
+        if (body := storable(text)) and not body.isspace():
             yield (number, kind, fit(tool), side, offset), indexed(body)
 
 
@@ -150,19 +143,11 @@ def _output_text(tool: Tool) -> str:
     return "\n".join([part.text for part in tool.output or () if isinstance(part, Text)])
 
 
-def usage_rows(round_: Round, sidechain: str | None) -> Iterator[UsageRow]:
+def usage_rows(round_: Round, sidechain: str | None) -> list[UsageRow]:
     """Tokens per API message of a round."""
-    for message in round_.messages:
-        if message.usage:
-            u = message.usage
-            yield UsageRow(
-                fit(message.id),
-                round_.number,
-                fit(sidechain),
-                fit(message.model),
-                fit(message.at),
-                u.input,
-                u.output,
-                u.cache_read,
-                u.cache_write,
-            )
+    number, side = round_.number, fit(sidechain)
+    return [
+        (fit(m.id), number, side, fit(m.model), fit(m.at), u.input, u.output, u.cache_read, u.cache_write)
+        for m in round_.messages
+        if (u := m.usage)
+    ]

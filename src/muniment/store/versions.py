@@ -9,6 +9,7 @@ diverging copy found elsewhere is put there itself.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -237,7 +238,6 @@ def keep_edited(shelf: Shelf) -> Path:
     """An edited document is copied aside before it is written anew."""
     data = shelf.document.read_bytes()
     path = shelf.folder / "versions" / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
-    files.make_folder(path.parent)
     files.write_atomic(path, [data])
     return path
 
@@ -245,7 +245,7 @@ def keep_edited(shelf: Shelf) -> Path:
 def remove_stale_rounds(shelf: Shelf, last: int) -> None:
     """Round files behind the last one were left by a run that was killed while setting a version aside."""
     number = last + 1
-    while (path := shelf.round_file(number)).exists():
+    while os.path.exists(path := shelf.round_file(number)):
         path.unlink()
         number += 1
 

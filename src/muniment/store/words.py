@@ -38,14 +38,20 @@ def indexed(data: bytes) -> tuple[bytes, str]:
     if names := _humped(data):
         hidden.update(*map(_PARTS.__getitem__, names))
     if not data.isascii():
-        foreign = data.translate(None, _ASCII).decode()  # short, so that it is cheap to look at
-        if _ICON.search(foreign):
-            data = _ICON.sub(" ", data.decode()).encode()
-        if _CJK.search(foreign):
-            text = data.decode()
-            hidden.update(word for run in _CJK.findall(text) for word in (*pairs(run), run[-1]))
-            data = _CJK.sub(r" \g<0> ", text).encode()
-    return data, " ".join(sorted(hidden))
+        data = _part_signs(data, hidden)
+    return data, " ".join(sorted(hidden)) if hidden else ""
+
+
+def _part_signs(data: bytes, hidden: set[str]) -> bytes:
+    """A text without icons, its signs apart from letters; the pairs of signs are added to what is hidden."""
+    foreign = data.translate(None, _ASCII).decode()  # short, so that it is cheap to look at
+    if _ICON.search(foreign):
+        data = _ICON.sub(" ", data.decode()).encode()
+    if _CJK.search(foreign):
+        text = data.decode()
+        hidden.update(word for run in _CJK.findall(text) for word in (*pairs(run), run[-1]))
+        data = _CJK.sub(r" \g<0> ", text).encode()
+    return data
 
 
 def parted(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ class Links:
         """Add to the round what a record shows for the first time."""
         if line.session_id and line.session_id != self.own_id:
             self._add(self.foreign, line.session_id, None, ref, round_)
-        if origin := mapping(line.forked_from):
+        if line.forked_from and (origin := mapping(line.forked_from)):
             record = origin.get("messageUuid")
             self._add("fork", str(origin.get("sessionId")), record if isinstance(record, str) else None, ref, round_)
         if line.process_session and line.process_session != line.session_id:
