@@ -50,7 +50,7 @@ def matches(path: Path, head: bytes) -> bool:
         return database.is_chat(head)
     if path.suffix == ".txt":
         return TRANSCRIPTS in path.parts and bool(_PLAIN.match(head))
-    lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip()]
+    lines = [line for line in head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT] if line.strip()]
     whole = lines[:-1] if len(lines) > 1 else lines
     return bool(whole) and all(_is_line(line) for line in whole) and any(b'"role"' in line for line in whole)
 
@@ -114,11 +114,13 @@ def _is_subagent(path: Path) -> bool:
 
 def _home_of(path: Path) -> Path | None:
     """The home that a file lies in, told by the folders above it."""
-    above = list(path.parents)
-    if path.name == STORE and len(above) > 3 and above[2].name == CHATS:
-        return above[3]
-    at = next((number for number, folder in enumerate(above) if folder.name == TRANSCRIPTS), None)
-    return above[at + 3] if at is not None and len(above) > at + 3 and above[at + 2].name == "projects" else None
+    *above, name = path.parts
+    if name == STORE and above[-3:-2] == [CHATS]:
+        return Path(*above[:-3])
+    if TRANSCRIPTS not in above:
+        return None
+    projects = len(above) - 3 - above[::-1].index(TRANSCRIPTS)
+    return Path(*above[:projects]) if projects >= 0 and above[projects] == "projects" else None
 
 
 def _native_id(path: Path) -> str:

@@ -13,6 +13,7 @@ from muniment.sources.history import time_of
 
 _ASKED, _END = "<user_query>", "</user_query>"
 _INJECTED = re.compile(r"\s*<(?:user_info|rules|project_layout|agent_skills|git_status|open_and_recently)")
+_SAID = frozenset({"role", "content"})
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 
 
@@ -26,10 +27,16 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
         return Said((Unknown(kind="sealed", damage="the messages are encrypted", ref=ref),), ref=ref)
     message = codec.mapping(line.get("message"))
     role = text(line, "role", "kind") or text(message, "role")
-    ref = Ref(ref.offset, ref.length, text(line, "id"), at=text(line, "timestamp") or time_of(line.get("at"), 1000))
+    ref = _ref(line, ref)
     if not message or line.get("left") is True:
         return Said((quiet("left out of the chat" if message else text(line, "type") or "line", ref, line),), ref=ref)
     return _message(role or "", message, ref)
+
+
+def _ref(line: dict[str, Any], ref: Ref) -> Ref:
+    """Where a line stands, with its id and its time; those of a transcript have neither."""
+    own, at = text(line, "id"), text(line, "timestamp") or time_of(line.get("at"), 1000)
+    return Ref(ref.offset, ref.length, own, at=at) if own or at else ref
 
 
 def _about(known: dict[str, Any], ref: Ref) -> Said:
@@ -43,12 +50,12 @@ def _message(role: str, message: dict[str, Any], ref: Ref) -> Said:
     content = message.get("content")
     if role not in ("user", "assistant", "tool"):
         return Said((quiet(f"{role} prompt", ref, content),), ref=ref)
-    parts = [made for number, part in enumerate(_listed(content)) for made in _part(part, ref, number)]
+    parts = [_part(part, ref, number) for number, part in enumerate(_listed(content))]
     if role == "user":
         parts = [made for part in parts for made in _asked(part, ref)]
         spoken = any(not isinstance(part, Result) and getattr(part, "kind", "") != "context" for part in parts)
         return Said(tuple(parts), "user" if spoken else None, ref, opens=spoken)
-    raw = without(message, "role", "content") or None
+    raw = None if message.keys() <= _SAID else without(message, *_SAID) or None
     joins = ref.id is None  # of a transcript, in which nothing stands between two answers
     return Said(tuple(parts), "assistant" if role == "assistant" else None, ref, joins=joins, raw=raw)
 
@@ -59,21 +66,21 @@ def _listed(content: Any) -> list[Any]:
     return cast("list[Any]", content) if isinstance(content, list) else []
 
 
-def _part(entry: Any, ref: Ref, number: int) -> list[Part]:
+def _part(entry: Any, ref: Ref, number: int) -> Part:
     part = codec.mapping(entry)
-    kind = text(part, "type") or "part"
+    kind = part.get("type")
     if kind == "text" and isinstance(part.get("text"), str):
-        return [Text(part["text"], ref)]
-    if kind in ("reasoning", "thinking"):
-        return [Thinking(text(part, "text", "thinking") or "", text(part, "signature"), ref=ref)]
-    if kind == "redacted-reasoning":
-        return [Thinking("", text(part, "data"), redacted=True, ref=ref)]
+        return Text(part["text"], ref)
     if kind in ("tool_use", "tool-call"):
         call_id = text(part, "id", "toolCallId") or f"call-{ref.offset}-{number}"
-        return [Tool(call_id, text(part, "name", "toolName"), part.get("input", part.get("args")), ref=ref)]
+        return Tool(call_id, text(part, "name", "toolName"), part.get("input", part.get("args")), ref=ref)
+    if kind in ("reasoning", "thinking"):
+        return Thinking(text(part, "text", "thinking") or "", text(part, "signature"), ref=ref)
+    if kind == "redacted-reasoning":
+        return Thinking("", text(part, "data"), redacted=True, ref=ref)
     if kind == "tool-result" and (call_id := text(part, "toolCallId")):
-        return [Result(call_id, _output(part), True if part.get("isError") is True else None)]
-    return [_image(part) or Unknown(kind=kind, value=entry, ref=ref)]
+        return Result(call_id, _output(part), True if part.get("isError") is True else None)
+    return _image(part) or Unknown(kind=text(part, "type") or "part", value=entry, ref=ref)
 
 
 def _output(part: dict[str, Any]) -> tuple[Text | Unknown, ...]:

@@ -15,11 +15,13 @@ from muniment.model import codec
 from muniment.sources.chats import at_once
 
 TURN = re.compile(r"_\*\*(?P<label>[^*\n]*)\*\*_[ \t]*\r?\n?")
-_LABEL = "_**"
-_MARKS = ("`", "~")
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
-_ENDS = {"think": "</think>", "tool": "</tool-use>"}
 _BEGINS = {"think": "<think>", "tool": "<tool-use"}
+_ENDS = {"think": "</think>", "tool": "</tool-use>"}
+_MARKED = re.compile(r"\n(?=_\*\*|<t(?:hink>|ool-use)| {0,3}(?:```|~~~))")
+"""Before a line at which something may begin. To look for a newline first is what makes it fast."""
+_RULES = re.compile(r"(?:[^\S\n]*+(?:---[^\S\n]*+)?\n)*+")
+"""Lines that are empty or a rule: what stands between two pieces."""
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -34,71 +36,78 @@ def _lines(content: bytes) -> Iterator[bytes]:
 
 def sections(text: str) -> Iterator[tuple[str, str]]:
     """The pieces with their kinds: head, user, agent, think, tool, or text that follows one of these."""
-    return _Sections(_split(text)).all()
-
-
-def _split(text: str) -> list[str]:
-    """At newlines only: other characters that end a line may stand inside one."""
-    parts = text.split("\n")
-    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+    return _Sections(text).all()
 
 
 class _Sections:
-    """A history being taken apart."""
+    """A history being taken apart. Only newlines end a line: other characters that do may stand inside one."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.unclosed: dict[str, int] = {}
         """By mark, the shortest fence that is known to have no end: longer ones have none either."""
 
     def all(self) -> Iterator[tuple[str, str]]:
         kind, begun, at = "head", 0, 0
-        while at < len(self.lines):
+        while at < len(self.text):
             found, end = self._at(at, kind)
             if found and at > begun:
-                yield kind, "".join(self.lines[begun:at])
+                yield kind, self.text[begun:at]
             if found:
                 kind, begun = found, at
-            at = end
-        if begun < len(self.lines):
-            yield kind, "".join(self.lines[begun:])
+            at = self._behind_rules(end) if kind in _BEGINS else self._marked(end)
+        if begun < len(self.text):
+            yield kind, self.text[begun:]
 
     def _at(self, at: int, now: str) -> tuple[str, int]:
         """What begins at a line, if anything does, and where to look on."""
-        line = self.lines[at]
-        if line.startswith(_LABEL) and (turn := TURN.fullmatch(line)):
-            return ("user" if turn["label"].strip().lower().startswith("user") else "agent"), at + 1
+        end = self._line_end(at)
+        if turn := TURN.fullmatch(self.text, at, end):
+            return ("user" if turn["label"].strip().lower().startswith("user") else "agent"), end
         if now != "head" and now != "user":
             for kind, mark in _BEGINS.items():
-                if line.startswith(mark) and (end := self._end(at, kind)):
-                    return kind, end
-        if now in _BEGINS and line.strip() and line.strip() != "---":
-            return "text", self._fence_end(at)
-        return "", self._fence_end(at)
+                if self.text.startswith(mark, at) and (behind := self._block_end(at, kind)):
+                    return kind, behind
+        if now in _BEGINS and self.text[at:end].strip() not in ("", "---"):
+            return "text", self._fence_end(at, end)
+        return "", self._fence_end(at, end)
 
-    def _end(self, at: int, kind: str) -> int:
+    def _marked(self, at: int) -> int:
+        """The next line at which something may begin, this one or a later one."""
+        found = _MARKED.search(self.text, at - 1)
+        return found.end() if found else len(self.text)
+
+    def _behind_rules(self, at: int) -> int:
+        """The next line that is neither empty nor a rule, this one or a later one."""
+        rules = _RULES.match(self.text, at)
+        return rules.end() if rules else at
+
+    def _line_end(self, at: int) -> int:
+        return self.text.find("\n", at) + 1 or len(self.text)
+
+    def _block_end(self, at: int, kind: str) -> int:
         """Behind the line that closes a block; none if another block begins before it does."""
-        begins, ends = _BEGINS[kind], _ENDS[kind]
-        for number in range(at, len(self.lines)):
-            line = self.lines[number]
-            if number > at and line.startswith(begins):
-                return 0
-            if ends in line:
-                return number + 1
-        return 0
+        other = self.text.find("\n" + _BEGINS[kind], at)
+        end = self.text.find(_ENDS[kind], at, other if other >= 0 else len(self.text))
+        return self._line_end(end) if end >= 0 else 0
 
-    def _fence_end(self, at: int) -> int:
-        """Behind a fence that begins here and is closed; else the next line."""
-        line = self.lines[at]
-        fence = _FENCE.match(line) if line.lstrip(" ").startswith(_MARKS) else None
+    def _fence_end(self, at: int, end: int) -> int:
+        """Behind a fence that begins at a line and is closed; else the end of that line."""
+        fence = _FENCE.match(self.text, at)
         if not fence or (fence["mark"][0] == "`" and "`" in fence["info"]):
-            return at + 1
-        char, length = fence["mark"][0], len(fence["mark"])
-        if length >= self.unclosed.get(char, length + 1):
-            return at + 1
-        for number in range(at + 1, len(self.lines)):
-            bare = self.lines[number].strip()
-            if len(bare) >= length and not bare.strip(char):
-                return number + 1
-        self.unclosed[char] = length
-        return at + 1
+            return end
+        mark = fence["mark"]
+        if len(mark) >= self.unclosed.get(mark[0], len(mark) + 1):
+            return end
+        if behind := self._closing_end(mark, end):
+            return behind
+        self.unclosed[mark[0]] = len(mark)
+        return end
+
+    def _closing_end(self, mark: str, at: int) -> int:
+        """Behind the next line that is nothing but a mark, or a longer one; none if there is no such line."""
+        while (found := self.text.find(mark, at)) >= 0:
+            begun, at = self.text.rfind("\n", at, found) + 1 or at, self._line_end(found)
+            if not self.text[begun:at].strip().strip(mark[0]):
+                return at
+        return 0

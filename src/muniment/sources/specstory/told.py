@@ -20,6 +20,7 @@ _TITLE = re.compile(
     r"^#{1,2} (?!SpecStory[ \t\r]*$)(.{1,300}?)(?: \([^()\n]*\d:\d\d[^()\n]*\))?[ \t\r]{0,9}$", re.MULTILINE
 )
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T_](\d\d:\d\d)(:\d\d)?(?: ?(Z|[+-]\d\d:?\d\d))?")
+_MODEL = re.compile(r"\bmodel ([^,]+)")
 _OPENING = re.compile(r"\s*(?:<(?:think|tool-use|details)\b[^>\n]*>\s*)*(?:<summary>(.*?)</summary>)?", re.DOTALL)
 _CLOSING = ("</think>", "</tool-use>", "</details>")
 _USUAL = "Thought Process"
@@ -89,18 +90,34 @@ def _block(raw: str) -> tuple[str, str]:
     """The summary of a block and what is inside it, without the tags that open and close it."""
     opening = _OPENING.match(raw)
     summary = opening[1].strip() if opening and opening[1] else ""
-    inside = trimmed(raw[opening.end() if opening else 0 :]).rstrip()
-    while tag := next((tag for tag in _CLOSING if inside.endswith(tag)), ""):
-        inside = inside[: -len(tag)].rstrip()
+    inside = _unclosed(trimmed(raw[opening.end() if opening else 0 :]))
     return summary, inside.strip("\n")
+
+
+def _unclosed(inside: str) -> str:
+    """Without the tags that close a block. All are found before anything is cut off: there may be very many."""
+    end = _behind_words(inside, len(inside))
+    while inside.endswith(_CLOSING, 0, end):
+        end = _behind_words(inside, inside.rindex("<", 0, end))
+    return inside[:end]
+
+
+def _behind_words(said: str, end: int) -> int:
+    """Where the space begins that stands before an end."""
+    while end and said[end - 1].isspace():
+        end -= 1
+    return end
 
 
 def trimmed(raw: str) -> str:
     """Without the rule that ends a turn and the empty lines around it."""
     raw = raw.strip("\r\n")
-    while raw.endswith("\n---") or raw == "---":
-        raw = raw[:-3].rstrip("\r\n")
-    return raw
+    end = len(raw)
+    while raw.endswith("\n---", 0, end) or (end == 3 and raw.startswith("---")):
+        end -= 3
+        while end and raw[end - 1] in "\r\n":
+            end -= 1
+    return raw[:end]
 
 
 def time_of(words: str) -> str | None:
@@ -115,6 +132,6 @@ def model_of(label: str) -> str | None:
     """The model in a label: `Agent (model x, mode Agent)`, `Agent (x 2026-01-02 03:04:05Z)`, `Assistant (x)`."""
     _, bracket, inside = label.partition("(")
     inside = _TIME.sub("", inside.rpartition(")")[0]).strip() if bracket else ""
-    named = re.search(r"\bmodel ([^,]+)", inside)
+    named = _MODEL.search(inside)
     name = named[1].strip() if named else inside
     return name if name and "," not in name and name != "sidechain" else None
