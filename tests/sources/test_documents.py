@@ -82,3 +82,12 @@ def test_an_entry_that_cannot_be_read_costs_no_other() -> None:
 def test_what_json_allows_is_kept_as_written() -> None:
     made = lines(b'{"list":[{"n":1.50,"e":1E5,"u":"\\u00e9","lone":"\\ud83d"}]}')
     assert made[1] == b'{"n":1.50,"e":1E5,"u":"\\u00e9","lone":"\\ud83d"}'
+
+
+def test_an_entry_that_is_nested_too_deep_cannot_be_read_and_the_next_one_can() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    head, first, second, *_ = lines(b'{"list":[\n{"x":' + deep + b'}\n,{"x":1}\n]}')
+    assert (head, first) == (b'{"list":[', b'{"x":' + deep + b"}")
+    with pytest.raises(ValueError, match="nested too deep"):
+        documents.decode(first)
+    assert documents.decode(second).value == {"x": 1}

@@ -23,6 +23,8 @@ _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 _OPENING, _CLOSING = b"{[", b"}]"
 _BETWEEN = b", \t\r\n"
 _BEFORE_TAIL = b'{"":['
+_NOT_JSON = (msgspec.DecodeError, RecursionError)
+"""What is nested too deep is kept as something that cannot be read."""
 INSIDE = 2
 """Depth of the entries: within the document and its list."""
 
@@ -106,9 +108,9 @@ class _Splitter:
     def _opened(self, token: bytes, at: int) -> Iterator[bytes]:
         if self.depth == 0 or (self.inside and self.depth == INSIDE):
             yield from self._between(at)
-            if self.inside and (end := self._quick_end(at)):
+            if self.inside and (end := self._likely_end(at)) and (line := _formatted(self.data[at:end])):
                 self.at = end
-                yield self._entry()
+                yield self._entry(line)
                 return
         elif self.depth == 1 and token == b"[" and self.key == self.name:
             yield _head(self.data[self.start : self.at])
@@ -118,7 +120,7 @@ class _Splitter:
     def _closed(self) -> Iterator[bytes]:
         self.depth = max(0, self.depth - 1)
         if self.inside and self.depth == INSIDE:
-            yield self._entry()
+            yield self._entry(_line(self.data[self.start : self.at]))
         elif self.inside and self.depth == 1:
             yield from self._between(self.at - 1)
             self.inside = False
@@ -126,10 +128,10 @@ class _Splitter:
             yield _tail(self.data[self.start : self.at])
             self.start = self.at
 
-    def _entry(self) -> bytes:
-        line = self.comma + _line(self.data[self.start : self.at])
+    def _entry(self, line: bytes) -> bytes:
+        made = self.comma + line
         self.start, self.comma = self.at, b","
-        return line
+        return made
 
     def _between(self, at: int) -> Iterator[bytes]:
         """What stands between two parts and does not belong there is kept as a line that cannot be read."""
@@ -137,42 +139,38 @@ class _Splitter:
             yield _flat(odd) + b"\n"
         self.start = at
 
-    def _quick_end(self, at: int) -> int:
-        """The end of an entry that is on one line, or indented as most programs do: a guess that must be JSON.
+    def _likely_end(self, at: int) -> int:
+        """The end of an entry that is on one line, or indented as most programs do; 0 if it is neither.
 
-        What begins as an object can end in one place only, so a guess that can be read is right."""
+        A guess: what begins as an object can end in one place only, so one that can be read is right."""
         line_end = self.data.find(b"\n", at)
         if line_end < 0:
             return 0
         on_one_line = self.data[at:line_end].rstrip(_BETWEEN)
         if on_one_line.endswith(b"}"):
-            return at + len(on_one_line) if _is_json(on_one_line) else 0
+            return at + len(on_one_line)
         indent = self.data[self.data.rfind(b"\n", 0, at) + 1 : at]
         end = -1 if indent.strip() else self.data.find(b"\n" + indent + b"}", at)
-        end += len(indent) + 2
-        return end if end > at and _is_json(self.data[at:end]) else 0
+        return end + len(indent) + 2 if end > 0 else 0
 
 
-def _is_json(raw: bytes) -> bool:
+def _formatted(raw: bytes) -> bytes:
+    """JSON on one line; nothing if it is none."""
     try:
-        msgspec.json.format(raw, indent=-1)
-    except msgspec.DecodeError:
-        return False
-    return True
+        return msgspec.json.format(raw, indent=-1) + b"\n"
+    except _NOT_JSON:
+        return b""
 
 
 def _line(raw: bytes) -> bytes:
     """An entry on one line; one that cannot be read keeps its bytes."""
-    try:
-        return msgspec.json.format(raw, indent=-1) + b"\n"
-    except msgspec.DecodeError:
-        return _flat(raw) + b"\n"
+    return _formatted(raw) or _flat(raw) + b"\n"
 
 
 def _head(raw: bytes) -> bytes:
     try:
         return msgspec.json.format(raw + b"]}", indent=-1)[:-2] + b"\n"
-    except msgspec.DecodeError:
+    except _NOT_JSON:
         return _flat(raw) + b"\n"
 
 
@@ -182,7 +180,7 @@ def _tail(raw: bytes) -> bytes:
         return _line(raw)
     try:
         return msgspec.json.format(_BEFORE_TAIL + raw, indent=-1)[len(_BEFORE_TAIL) :] + b"\n"
-    except msgspec.DecodeError:
+    except _NOT_JSON:
         return _flat(raw) + b"\n"
 
 

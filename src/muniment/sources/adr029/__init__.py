@@ -14,6 +14,7 @@ from msgspec import structs
 
 from muniment.model import Facts
 from muniment.model import events as types
+from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.adr029 import claims, find, told
 from muniment.sources.adr029.dialect import Adr029, file_name, image_folder
@@ -48,6 +49,9 @@ class Adr029Source(RecordedSource):
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
+
+    def events(self, value: Any) -> list[Event]:
+        return [told.event(mapping(value))]
 
     def shown(self, event: Event) -> str:
         return told.words(event)

@@ -52,8 +52,12 @@ def matches(path: Path, head: bytes) -> bool:
     """A header that names an image, or events of names that no other format has."""
     if not any(hint in head[:_HINT_BYTES] for hint in _HINTS):
         return False
-    lines = list(first_objects(head))
-    return any(_is_header(line) for line in lines) or sum(_is_own(line) for line in lines) > len(lines) // 2
+    own: list[bool] = []
+    for line in first_objects(head):
+        if _is_header(line):
+            return True
+        own.append(_is_own(line))
+    return sum(own) > len(own) // 2
 
 
 def _is_header(line: dict[str, Any]) -> bool:

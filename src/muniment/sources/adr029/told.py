@@ -72,7 +72,10 @@ def _made(type_: str, line: dict[str, Any], payload: dict[str, Any], time: str =
 
 
 def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}
+    rest = fields.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest
 
 
 def _renamed(fields: dict[str, Any], **names: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from muniment.model import Facts, Usage
 from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
-from muniment.sources.agent import claims, find
+from muniment.sources.agent import claims, find, told
 from muniment.sources.agent.dialect import Agent, file_name
 from muniment.sources.agent.entries import messages, parse_entry, parse_line
 from muniment.sources.base import NAMESPACE, Claim, Found, Move
@@ -62,6 +62,9 @@ class AgentSource(RecordedSource):
         if facts.sidechain:
             session_id = uuid.uuid5(NAMESPACE, f"{session_id} {facts.sidechain}").hex
         return f"{find.FOLDER}/{file_name(facts.started or NO_TIME, session_id)}"
+
+    def events(self, value: Any) -> list[Event]:
+        return told.events(mapping(value))
 
     def usage(self, payload: dict[str, Any]) -> Usage | None:
         """Cached tokens are part of the input, unless the total says that they stand beside it."""

@@ -29,7 +29,10 @@ def events(entry: dict[str, Any]) -> list[Event]:
 
 
 def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}
+    rest = fields.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest
 
 
 def _event(type_: str, entry: dict[str, Any], payload: Any, part: str = "", follows: str | None = None) -> Event:

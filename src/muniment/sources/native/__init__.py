@@ -9,9 +9,10 @@ from typing import Any
 from muniment.model import Facts
 from muniment.model import events as types
 from muniment.model.codec import mapping
+from muniment.model.events import Event
 from muniment.sources.base import Claim, Found, Move
 from muniment.sources.native import claims, find
-from muniment.sources.native.dialect import FOLDER, Native
+from muniment.sources.native.dialect import FOLDER, Native, event_of
 from muniment.sources.recorded import RecordedSource
 
 
@@ -39,6 +40,9 @@ class NativeSource(RecordedSource):
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
+
+    def events(self, value: Any) -> list[Event]:
+        return [event_of(value)]
 
     def is_grant(self, line: dict[str, Any]) -> bool:
         """Our recorder refuses them. A file of another writer may have some: they are kept, and never written again."""

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -77,6 +78,14 @@ class Native(Dialect):
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         span = {"offset": offset, "length": length, "sha256": sha256}
         return _line(Event(RECOVERY, now, uuid.uuid4().hex, None, span)).line
+
+
+def event_of(value: Any) -> Event:
+    """The event that a line holds which is JSON already. Raises ValueError if it is none."""
+    try:
+        return msgspec.convert(value, Event)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"not an event: {error}") from None
 
 
 def _line(event: Event) -> Written:

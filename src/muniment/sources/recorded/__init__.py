@@ -46,6 +46,10 @@ class RecordedSource(Source):
 
     # -- for the formats
 
+    def events(self, value: Any) -> list[Event]:
+        """What a line says that is JSON already. Raises ValueError if it is no line of this format."""
+        raise NotImplementedError
+
     def shown(self, event: Event) -> str:
         """The words of an event of the harness's own that a reader wants to see."""
         return ""

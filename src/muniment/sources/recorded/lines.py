@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from muniment.model import Block, Compaction, Event, Media, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.model.codec import mapping
@@ -39,69 +39,116 @@ _STYLES: dict[str, Callable[[Any], bytes]] = {
 }
 """How programs write JSON; the first is the usual one and not noted."""
 
+_Values = dict[str, Any] | list[Any]
+
+_LARGE = (str, dict, list)
+"""Types of JSON that are worth a hole."""
+
+_DEEPEST = 450
+"""A line that is nested deeper is kept as it is: a round puts more levels around it, and must be readable again."""
+
 
 def said(blocks: Iterable[Block], media: MediaBytes) -> Said:
     """Everything that these blocks say."""
     found: Said = {}
     for block in blocks:
-        for offset, content in _contents(block, media):
-            found.setdefault(offset, []).append(content)
+        if not isinstance(block, Tool):
+            found.setdefault(block.ref.offset, []).append(_content(block, media))
+            continue
+        if block.name is not None:
+            found.setdefault(block.ref.offset, []).append(block.input)
+        if block.result and block.output:
+            found.setdefault(block.result.offset, []).extend(_content(part, media) for part in block.output)
     return found
 
 
-def _contents(block: Block, media: MediaBytes) -> Iterator[tuple[int, Any]]:
-    offset = block.ref.offset
+def _content(block: Text | Thinking | Compaction | Event | Unknown | Media, media: MediaBytes) -> Any:
     match block:
-        case Tool():
-            if block.name is not None:
-                yield offset, block.input
-            for part in block.output or ():
-                yield from ((block.result.offset, content) for _, content in _contents(part, media) if block.result)
-        case Event():
-            yield offset, block.detail or block.text
-        case Unknown():
-            yield offset, block.value
-        case Media():
-            yield offset, base64.b64encode(media(block.name)).decode("ascii")
         case Text() | Thinking() | Compaction():
-            yield offset, block.text
+            return block.text
+        case Event():
+            return block.detail or block.text
+        case Unknown():
+            return block.value
+        case Media():
+            return base64.b64encode(media(block.name)).decode("ascii")
 
 
-def kept(raw: bytes, contents: Sequence[Any]) -> dict[str, Any]:
-    """What must be stored beside the contents to give a line back."""
-    holes: list[list[Any]] = []
+def value_of(raw: bytes) -> Any:
+    """What a line says; None for one that a dialect could read and JSON cannot."""
     try:
-        large = [(number, content) for number, content in enumerate(contents) if _is_large(content)]
-        value = _hollow(codec.loads(raw), large, [], holes)
-        whole = _filled(value, holes, contents)
-        style = next((name for name, encode in _STYLES.items() if encode(whole) == raw), None)
+        return codec.loads(raw)
+    except ValueError:
+        return None
+
+
+def kept(raw: bytes, value: Any, contents: Sequence[Any]) -> dict[str, Any]:
+    """What must be stored beside the contents to give a line back; `value` is what `value_of` makes of the line."""
+    try:
+        made = None if value is None else _taken_apart(raw, value, contents)
     except (RecursionError, ValueError):
-        style, value = None, None
+        made = None
+    return made or {"raw": raw.decode("utf-8", "surrogateescape")}
+
+
+def _taken_apart(raw: bytes, value: Any, contents: Sequence[Any]) -> dict[str, Any] | None:
+    """A line as JSON with holes; None if it would not come back so."""
+    holes: list[list[Any]] = []
+    hollow = _hollow(value, _large(contents), [], holes)
+    only_texts = all(isinstance(contents[hole[0]], str) for hole in holes)
+    # A text that is equal is the same; an object that is equal may have its fields in another order.
+    style = _style_of(raw, value if only_texts else _filled(hollow, holes, contents))
     if style is None:
-        return {"raw": raw.decode("utf-8", "surrogateescape")}
-    made: dict[str, Any] = {"line": value}
+        return None
+    made: dict[str, Any] = {"line": hollow}
     made |= {"holes": holes} if holes else {}
     return made if style == "compact" else made | {"style": style}
 
 
-def _is_large(content: Any) -> bool:
-    return isinstance(content, (str, dict, list)) and bool(content)  # pyright: ignore[reportUnknownArgumentType]
+def _style_of(raw: bytes, value: Any) -> str | None:
+    """The style in which the value is written as these very bytes."""
+    for name, encode in _STYLES.items():
+        if encode(value) == raw:
+            return name
+    return None
 
 
-def _hollow(value: Any, contents: list[tuple[int, Any]], path: list[Any], holes: list[list[Any]]) -> Any:
-    """The value with each content taken out where it is first met; `holes` are its numbers and paths."""
+def _large(contents: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The contents that are worth a hole, with their numbers."""
+    return [(number, content) for number, content in enumerate(contents) if content and type(content) in _LARGE]
+
+
+def _hollow(value: _Values, contents: list[tuple[int, Any]], path: list[Any], holes: list[list[Any]]) -> Any:
+    """The value with each content taken out where it is first met; `holes` are its numbers and paths.
+
+    What holds no content is not copied."""
+    if len(path) > _DEEPEST:
+        raise ValueError("nested too deep")
+    changed: Any = None
+    for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if type(inner) not in _LARGE:
+            continue
+        number = _taken(inner, contents) if contents else None
+        if number is not None:
+            holes.append([number, *path, name])
+            rest = None
+        elif type(inner) is str:
+            continue
+        else:
+            rest = _hollow(inner, contents, [*path, name], holes)
+        if rest is not inner:
+            changed = value.copy() if changed is None else changed
+            changed[name] = rest
+    return value if changed is None else changed
+
+
+def _taken(value: Any, contents: list[tuple[int, Any]]) -> int | None:
+    """The number of the first content that is this value; it is no longer looked for."""
     for place, (number, content) in enumerate(contents):
         if type(content) is type(value) and content == value:
             del contents[place]
-            holes.append([number, *path])
-            return None
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {name: _hollow(inner, contents, [*path, name], holes) for name, inner in items}
-    if isinstance(value, list):
-        parts = cast("list[Any]", value)
-        return [_hollow(inner, contents, [*path, number], holes) for number, inner in enumerate(parts)]
-    return value
+            return number
+    return None
 
 
 def _filled(value: Any, holes: Iterable[Sequence[Any]], contents: Sequence[Any]) -> Any:
@@ -125,18 +172,10 @@ def lines(round_: Round, media: MediaBytes) -> Iterator[tuple[Any, bytes]]:
     for offset, line in sorted(_stored(round_).items()):
         if "raw" in line:
             raw = line["raw"].encode("utf-8", "surrogateescape")
-            yield _value(raw), raw
+            yield value_of(raw), raw
         else:
             value = _filled(line["line"], line.get("holes", ()), contents.get(offset, ()))
             yield value, _STYLES[line.get("style", "compact")](value)
-
-
-def _value(raw: bytes) -> Any:
-    """What a line says; None for one that a dialect could read and JSON cannot."""
-    try:
-        return codec.loads(raw)
-    except ValueError:
-        return None
 
 
 def _stored(round_: Round) -> dict[int, Any]:

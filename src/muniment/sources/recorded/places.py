@@ -30,7 +30,7 @@ def registered(env: Mapping[str, str]) -> list[Path]:
 
 def first_objects(head: bytes) -> Iterator[dict[str, Any]]:
     """The first lines of a file that are whole JSON objects: enough to tell its format and find its header."""
-    return objects(head.split(b"\n")[:_LOOKED_AT])
+    return objects(head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT])
 
 
 def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ its own that knows the facts before it and nothing else, so reading may begin at
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import structs
 
@@ -35,6 +35,10 @@ class Form(Protocol):
     @property
     def spoken(self) -> Dialect: ...
 
+    def events(self, value: Any) -> list[Event]:
+        """What a line says that is JSON already. Raises ValueError if it is no line of this format."""
+        ...
+
     def shown(self, event: Event) -> str:
         """The words of an event of the harness's own that a reader wants to see."""
         ...
@@ -48,25 +52,26 @@ def read(form: Form, records: Iterable[Record], facts: Facts) -> Iterator[Round]
     """The rounds of a file, the last one still open."""
     reader: RoundReader | None = None
     for record in records:
-        told = _told(form, record)
+        value = lines.value_of(record.raw)
+        told = _told(form, record, value)
         if told is None:
             continue
-        opens = isinstance(told, list) and any(_is_prompt(event) for event in told)
+        opens = isinstance(told, list) and any(map(_is_prompt, told))
         if reader is None or (opens and reader.begun):
             if reader:
                 yield (closed := reader.close())
                 facts = facts.after(closed)
             reader = RoundReader(form, facts, record.offset)
-        reader.take(record, told)
+        reader.take(record, told, value)
     yield (reader or RoundReader(form, facts, 0)).close()
 
 
-def _told(form: Form, record: Record) -> list[Event] | str | None:
+def _told(form: Form, record: Record, value: Any) -> list[Event] | str | None:
     """What a record says, or what is wrong with it; None for one that is not there, or not yet."""
-    if not record.raw.strip():
+    if value is None and not record.raw.strip():
         return None if record.torn else too_long(record) or None
     try:
-        return form.spoken.events(record.raw)
+        return form.spoken.events(record.raw) if value is None else form.events(value)
     except ValueError as error:
         if record.torn:
             return None
@@ -90,33 +95,22 @@ class RoundReader:
         """A working folder that no message has told of yet."""
         self.begun = False
         """Whether anybody has spoken; a header by itself opens no round."""
-        self.raw: dict[int, bytes] = {}
+        self.lines: dict[int, tuple[bytes, Any]] = {}
+        """Each as it stands there, and as JSON; by their offsets."""
         self.open: Draft | None = None
         """The answer that goes on."""
-        self.take_type: dict[str, Callable[[Event, Ref], None]] = {
-            types.HEADER: self._header,
-            types.USER: self._user,
-            types.ASSISTANT: self._said,
-            types.THINKING: self._said,
-            types.TOOL_CALL: self._call,
-            types.TOOL_RESULT: self._result,
-            types.SUMMARY: self._summary,
-            types.BRANCH: self._branch,
-            types.SIDECHAIN: self._sidechain,
-            "title": self._title,
-        }
 
-    def take(self, record: Record, told: list[Event] | str) -> None:
-        """Read one line."""
+    def take(self, record: Record, told: list[Event] | str, value: Any) -> None:
+        """Read one line; `value` is what it holds as JSON, `told` what that says."""
         if isinstance(told, str):
             ref = Ref(record.offset, record.length)
             self.round.add(Unknown(kind="damaged", damage=told, ref=ref))
             return
-        self.raw[record.offset] = record.raw
+        self.lines[record.offset] = (record.raw, value)
         id_, parent = told[-1].uuid or None, told[0].prev_uuid
         ref = Ref(record.offset, record.length, id_, parent, told[0].ts or None)
         for event in told:
-            self.take_type.get(event.type, self._other)(event, ref)
+            self.take_type.get(event.type, RoundReader._other)(self, event, ref)
 
     def close(self) -> Round:
         """The round as it stands, with all that its lines need to be written again."""
@@ -125,7 +119,7 @@ class RoundReader:
         if self.round.drafts:
             blocks = (block for draft in self.round.drafts for block in draft.blocks)
             said = lines.said(blocks, self.round.media.__getitem__)
-            kept = {str(at): lines.kept(raw, said.get(at, ())) for at, raw in self.raw.items()}
+            kept = {str(at): lines.kept(*line, said.get(at, ())) for at, line in self.lines.items()}
             self.round.drafts[0].raw = {lines.FIELD: kept} if kept else None
         return self.round.close()
 
@@ -254,3 +248,18 @@ class RoundReader:
         """Anything else is kept by its name."""
         kind = f"event {event.type}" if event.type in _TAKEN else event.type
         self.round.add(Happening(kind, self.form.shown(event), event.payload, ref))
+
+    take_type: ClassVar[dict[str, Callable[[RoundReader, Event, Ref], None]]] = {
+        types.HEADER: _header,
+        types.USER: _user,
+        types.ASSISTANT: _said,
+        types.THINKING: _said,
+        types.TOOL_CALL: _call,
+        types.TOOL_RESULT: _result,
+        types.SUMMARY: _summary,
+        types.BRANCH: _branch,
+        types.SIDECHAIN: _sidechain,
+        "title": _title,
+    }
+    """Of the class, not of each reader: one that held its own methods would be a cycle, and inscribing goes without
+    the garbage collector, so that all lines of its round would stay in memory."""
