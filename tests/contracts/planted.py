@@ -163,6 +163,15 @@ class AsksTheClock(Broken):
             yield structs.replace(round_, messages=tuple(structs.replace(m, at=now) for m in round_.messages))
 
 
+class KnowsItself(Broken):
+    """A cycle for every file."""
+
+    def read(self, records, facts):
+        reader = {"lines": list(records)}
+        reader["itself"] = reader
+        return super().read(reader["lines"], facts)
+
+
 class SaysNotWhere(Broken):
     def read(self, records, facts):
         return (

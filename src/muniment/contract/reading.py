@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 from collections.abc import Iterator
@@ -52,6 +53,18 @@ def test_every_record_has_its_place_in_a_round(sample: Sample) -> None:
 
 def test_reading_twice_gives_the_same(sample: Sample) -> None:
     assert sample.read() == sample.read()
+
+
+def test_reading_leaves_nothing_to_the_garbage_collector(sample: Sample) -> None:
+    """Inscribing goes without it: what is part of a cycle would stay in memory until all sessions are done."""
+    sample.read()
+    gc.collect()
+    gc.disable()
+    try:
+        sample.read()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_the_pieces_in_which_a_file_comes_do_not_matter(sample: Sample) -> None:

@@ -8,7 +8,7 @@ by message id and lets results find their calls, so it needs only the open round
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
@@ -37,12 +37,6 @@ class Reader:
         self.sidechain_of: dict[str, str] = {}
         self.seen: dict[str, int] = {}
         self.latest = Line("")
-        self.take_type: dict[str, Callable[[Line, Ref], Round | None]] = {
-            "user": self._user,
-            "assistant": self._assistant,
-            "attachment": self._attachment,
-            "system": self._system,
-        }
 
     def take(self, record: Record) -> Round | None:
         """Read one record; gives the round that it closes, if it does."""
@@ -70,7 +64,7 @@ class Reader:
             self.slug = line.slug
             self.round.add(quiet("slug", Ref(ref.offset, ref.length), line.slug))
         self.links.note(line, ref, self.round)
-        return self.take_type.get(line.type, self._metadata)(line, ref)
+        return self.take_type.get(line.type, Reader._metadata)(self, line, ref)
 
     def close(self) -> Round:
         """The open round as it stands."""
@@ -251,3 +245,12 @@ class Reader:
         if changed:
             self.settings = tuple(new or old for new, old in zip(now, self.settings, strict=True))  # pyright: ignore[reportAttributeAccessIssue]
         return changed
+
+    take_type: ClassVar[dict[str, Callable[[Reader, Line, Ref], Round | None]]] = {
+        "user": _user,
+        "assistant": _assistant,
+        "attachment": _attachment,
+        "system": _system,
+    }
+    """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
+    collector, so that its whole round would stay in memory."""

@@ -7,7 +7,7 @@ knows the facts before its round and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from msgspec import structs
 
@@ -32,13 +32,6 @@ class RoundReader:
         self.linked = {(link.kind, link.session) for link in facts.links}
         self.heard = Heard()
         self.spare = 0
-        self.take_type: dict[str, Callable[[Line, Ref], None]] = {
-            "session_meta": self._meta,
-            "turn_context": self._context,
-            "response_item": self._item,
-            "event_msg": self._event,
-            "compacted": self._compacted,
-        }
 
     def take(self, record: Placed) -> None:
         """Read one record."""
@@ -48,7 +41,7 @@ class RoundReader:
         elif how == "injected":
             self._injected(line, ref)
         elif how == "plain":
-            self.take_type.get(line.type, self._event)(line, ref)
+            self.take_type.get(line.type, RoundReader._event)(self, line, ref)
         else:
             self._prompt(line, ref, queued=how == "queued")
 
@@ -229,6 +222,16 @@ class RoundReader:
             draft = self._message("assistant", ref.at, model=self.model)
             self.response.begin(draft)
         return draft
+
+    take_type: ClassVar[dict[str, Callable[[RoundReader, Line, Ref], None]]] = {
+        "session_meta": _meta,
+        "turn_context": _context,
+        "response_item": _item,
+        "event_msg": _event,
+        "compacted": _compacted,
+    }
+    """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
+    collector, so that its whole round would stay in memory."""
 
 
 def _noted(draft: Draft, name: str, note: dict[str, Any]) -> None:

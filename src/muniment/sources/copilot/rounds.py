@@ -7,7 +7,7 @@ reader knows the facts before its round and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import structs
 
@@ -32,25 +32,13 @@ class RoundReader:
         self.now = dict(self.told)
         self.counted: dict[str | None, dict[str, Any]] = {}
         """Tokens of a request whose answer is still to come, by subagent."""
-        self.take_type: dict[str, Callable[[Line, Ref], None]] = {
-            "user.message": self._user,
-            "assistant.message": self._answer,
-            "assistant.reasoning": self._reasoning,
-            "tool.execution_start": self._start,
-            "tool.execution_complete": self._complete,
-            "subagent.started": self._spawned,
-            "session.compaction_complete": self._compacted,
-            "session.usage_record": self._usage,
-            "session.model_change": self._model,
-            "session.binary_asset": self._asset,
-        }
 
     def take(self, line: Line, ref: Ref) -> None:
         """Read one event."""
         if line.type in _CONTEXT:
             self.now |= {name: value for name, value in events.settings(line).items() if value}
             self.model = text(line.data, "selectedModel") or self.model
-        self.take_type.get(line.type, self._event)(line, ref)
+        self.take_type.get(line.type, RoundReader._event)(self, line, ref)
 
     def damaged(self, what: str, ref: Ref) -> None:
         """A line that cannot be read keeps its place."""
@@ -197,6 +185,21 @@ class RoundReader:
         changed = {name: value for name, value in self.now.items() if value != self.told[name]}
         self.told = dict(self.now)
         return changed
+
+    take_type: ClassVar[dict[str, Callable[[RoundReader, Line, Ref], None]]] = {
+        "user.message": _user,
+        "assistant.message": _answer,
+        "assistant.reasoning": _reasoning,
+        "tool.execution_start": _start,
+        "tool.execution_complete": _complete,
+        "subagent.started": _spawned,
+        "session.compaction_complete": _compacted,
+        "session.usage_record": _usage,
+        "session.model_change": _model,
+        "session.binary_asset": _asset,
+    }
+    """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
+    collector, so that its whole round would stay in memory."""
 
 
 def usage_of(said: dict[str, Any]) -> Usage:

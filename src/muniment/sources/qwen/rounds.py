@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
@@ -33,18 +33,13 @@ class RoundReader:
         self.told = {"cwd": facts.cwd, "branch": facts.branch, "client": facts.client}
         self.now = dict(self.told)
         self.window: int | None = None
-        self.take_type: dict[str, Callable[[Line, Ref], None]] = {
-            "user": self._user,
-            "assistant": self._answer,
-            "tool_result": self._results,
-        }
 
     def take(self, line: Line, ref: Ref) -> None:
         """Read one record."""
         seen = {"cwd": line.cwd, "branch": line.git_branch, "client": line.version}
         self.now |= {name: value for name, value in seen.items() if value}
         self._link(line, ref)
-        self.take_type.get(line.type, self._event)(line, ref)
+        self.take_type.get(line.type, RoundReader._event)(self, line, ref)
 
     def damaged(self, what: str, ref: Ref) -> None:
         """A line that cannot be read keeps its place."""
@@ -160,6 +155,14 @@ class RoundReader:
         changed = {name: value for name, value in self.now.items() if value != self.told[name]}
         self.told = dict(self.now)
         return changed
+
+    take_type: ClassVar[dict[str, Callable[[RoundReader, Line, Ref], None]]] = {
+        "user": _user,
+        "assistant": _answer,
+        "tool_result": _results,
+    }
+    """Of the class, not of each reader: one that held its own methods would be a cycle, and inscribing goes without
+    the garbage collector, so that its whole round would stay in memory."""
 
 
 def _started(told: dict[str, Any], call_id: str) -> str | None:
