@@ -114,6 +114,15 @@ def test_every_object_is_made_into_lines_be_it_alone_or_not(values: list[Any], b
     assert [json.loads(raw) for raw in made] == values
 
 
+@given(value=st.dictionaries(st.text(max_size=6), JSON, min_size=1, max_size=3), behind=st.sampled_from([b"", b" \n"]))
+def test_how_much_of_a_value_is_there_is_told(value: Any, behind: bytes) -> None:
+    data = json.dumps(value).encode()
+    assert exports.extent(data + behind) == "whole"
+    assert exports.extent(data[:-1]) == exports.extent(data[:1]) == "cut"
+    assert "whole" not in {exports.extent(data[:end]) for end in range(1, len(data))}
+    assert exports.extent(data + b"\n" + data) == exports.extent(b"{]") == "unknown"
+
+
 @given(data=st.binary(max_size=200))
 def test_any_bytes_can_be_taken_apart(data: bytes) -> None:
     spans = list(exports.objects([data[:50], data[50:]]))
@@ -152,6 +161,19 @@ def test_a_conversation_that_occurs_twice_is_two_sessions(make: Any, tmp_path: P
     sessions = list(find_in(path, ENV))
     assert len({session.session_id for session in sessions}) == 2
     assert [words(read(session)) for session in sessions] == [["a"], ["a", "b"]]
+
+
+@FORMATS
+@pytest.mark.parametrize("odd", [b"1e999", b'"\xff"', b'"\\ud800"', b"[{}]"])
+def test_whatever_stands_in_place_of_an_id_is_no_trouble(make: Any, odd: bytes, tmp_path: Path) -> None:
+    name, other = ("uuid", "name") if make is claude else ("conversation_id", "current_node")
+    path = write(tmp_path / "conversations.json", [make(1, "a") | {name: "ODD", other: "ODD"}, make(2, "b")])
+    path.write_bytes(path.read_bytes().replace(b'"ODD"', odd))
+    source = named("claude-ai" if make is claude else "chatgpt")
+    sessions = list(source.gather([path], path.parent, []))
+    assert len({session.session_id for session in sessions}) == 2
+    assert read(sessions[0])
+    assert words(read(sessions[1])) == ["b"]
 
 
 @FORMATS

@@ -162,6 +162,8 @@ def test_tokens_are_counted_in_one_way(usage: Any, counted: Usage | None) -> Non
         {"timestamp": "t", "type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
         {"role": "admin", "content": "x"},
         {"role": "user", "content": {"odd": 1}},
+        {"role": ["user"], "content": "x"},
+        {"type": ["message"], "id": "x"},
         {"messages": ["hello"]},
         {"messages": []},
         {"name": "package", "version": "1"},

@@ -63,9 +63,10 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
     round_ = RoundBuilder(facts.rounds + 1, 0)
     begun = False
     for record in lines:
-        if (record.torn and not is_whole(record, codec.loads)) or _is_blank(record):
+        if record.torn and not is_whole(record, codec.loads):
             continue
-        said = _said(record, tell)
+        if (said := _said(record, tell)) is None:
+            continue
         if round_.prompted and said.opens:
             yield round_.close()
             round_, begun = RoundBuilder(round_.number + 1, record.offset), False
@@ -75,23 +76,26 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
     yield round_.close()
 
 
-def _is_blank(record: Record) -> bool:
-    return not record.raw.strip() and not too_long(record)
-
-
-def _said(record: Record, tell: Tell) -> Said:
+def _said(record: Record, tell: Tell) -> Said | None:
+    """What a line says; a blank one says nothing."""
     ref = Ref(record.offset, record.length)
     if what := too_long(record):
         return _damaged(what, ref)
-    if record.raw.startswith(_UNREAD):
-        return _damaged(record.raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
     try:
         value = codec.loads(record.raw)
     except ValueError as error:
-        return _damaged(f"not JSON: {error}", ref)
+        return _unreadable(record.raw, error, ref)
     if not isinstance(value, dict):
         return _damaged("not a JSON object", ref)
     return tell(cast("dict[str, Any]", value), ref)
+
+
+def _unreadable(raw: bytes, error: ValueError, ref: Ref) -> Said | None:
+    if not raw.strip():
+        return None
+    if raw.startswith(_UNREAD):
+        return _damaged(raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
+    return _damaged(f"not JSON: {error}", ref)
 
 
 def _damaged(what: str, ref: Ref) -> Said:
@@ -167,7 +171,7 @@ def text(fields: dict[str, Any], *names: str) -> str | None:
     """The first of these fields that is a string with something in it."""
     for name in names:
         value = fields.get(name)
-        if isinstance(value, str) and value:
+        if value and isinstance(value, str):
             return value
     return None
 
@@ -179,5 +183,5 @@ def entries(fields: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The fields that are left, those that say nothing left out too."""
-    return {name: value for name, value in fields.items() if name not in names and value not in (None, "", [], {})}
+    """The fields that are left, those that say nothing left out too; zero and false do say something."""
+    return {name: value for name, value in fields.items() if name not in names and (value or value == 0)}

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -28,6 +28,11 @@ from muniment.sources.base import Found, SourceFile, bytes_of, found_session, so
 from muniment.sources.chats import beginning, flat, unread
 from muniment.sources.lines import MAX_LINE_BYTES
 
+DAMAGE = (ValueError, RecursionError)
+"""What is raised by whatever decodes bytes that are not what they should be."""
+
+T = TypeVar("T")
+
 _BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL)
 _NO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"(?:[^"\\]++|\\.)*+"[^"{}\[\]]*+)*+', re.DOTALL)
 _STRING_END = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -37,6 +42,7 @@ _OPENING = (b"{", b"[")
 _AROUND = b"[], \t\r\n\xef\xbb\xbf"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _HEAD_BYTES = 8192
+_TRUNCATED = "Input data was truncated"
 _MAX_ID = 128
 
 
@@ -58,12 +64,11 @@ def gather(source: str, paths: Iterable[Path], root: Path, names: tuple[str, ...
 
 
 def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...]) -> Iterator[Found]:
-    found = _spans(whole)
+    found = _conversations(whole, names)
     begin = 0
     met: dict[str, int] = {}
-    for number, span in enumerate(found):
+    for number, (span, own) in enumerate(found):
         end = whole.size if number == len(found) - 1 else span.end
-        own = _id(whole, span, names)
         met[own] = met.get(own, 0) + 1
         native_id = own if met[own] == 1 else f"{own} {met[own]}"
         part = whole if len(found) == 1 else _part(whole, begin, end, native_id)
@@ -71,9 +76,17 @@ def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...]
         begin = end
 
 
-def _spans(whole: SourceFile) -> list[Span]:
-    quick = elements(b"".join(bytes_of(whole))) if whole.size <= MAX_LINE_BYTES else []
-    return quick or list(objects(bytes_of(whole)))
+def _conversations(whole: SourceFile, names: tuple[str, ...]) -> list[tuple[Span, str]]:
+    """Where the conversations of an export lie, and the id of each."""
+    if whole.size > MAX_LINE_BYTES:
+        return [(span, _id(_read(whole, span), names)) for span in objects(bytes_of(whole))]
+    data = b"".join(bytes_of(whole))
+    return [(span, _id(data[span.start : span.end], names)) for span in elements(data) or objects([data])]
+
+
+def _read(whole: SourceFile, span: Span) -> bytes:
+    """An object of an export, as much of it as may be held."""
+    return b"".join(files.chunks(Path(whole.path), span.start, min(span.end, span.start + MAX_LINE_BYTES)))
 
 
 def _part(whole: SourceFile, begin: int, end: int, native_id: str) -> SourceFile:
@@ -81,10 +94,8 @@ def _part(whole: SourceFile, begin: int, end: int, native_id: str) -> SourceFile
     return structs.replace(whole, name=name, size=end - begin, start=begin)
 
 
-def _id(whole: SourceFile, span: Span, names: tuple[str, ...]) -> str:
+def _id(raw: bytes, names: tuple[str, ...]) -> str:
     """The conversation's own id, else a hash of it."""
-    length = min(span.end - span.start, MAX_LINE_BYTES)
-    raw = b"".join(files.chunks(Path(whole.path), span.start, span.start + length))
     known = _strings(raw, names)
     own = next((known[name] for name in names if known.get(name)), "")
     return own if own and len(own) <= _MAX_ID and own.isprintable() else hashlib.sha256(raw).hexdigest()
@@ -95,7 +106,7 @@ def _strings(raw: bytes, names: tuple[str, ...]) -> dict[str, str]:
     try:
         found = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
         values = {name: codec.loads(bytes(found[name])) for name in names if name in found}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DAMAGE:
         return fields(raw[:_HEAD_BYTES])
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
@@ -107,6 +118,8 @@ def fields(head: bytes) -> dict[str, str]:
     for token in _TOKEN.finditer(head):
         if token[0] in _OPENING:
             depth += 1
+            if depth == 2 and extent(memoryview(head)[token.start() :]) == "cut":
+                break  # all that follows is inside this value
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if not depth:
@@ -122,6 +135,18 @@ def fields(head: bytes) -> dict[str, str]:
     return found
 
 
+def extent(data: bytes | memoryview) -> Literal["whole", "cut", "unknown"]:
+    """Whether these bytes are one JSON value, or the beginning of one: far faster than by its brackets.
+
+    What is unknown may be anything: several values, damage, or a value that is cut inside a number.
+    """
+    try:
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except DAMAGE as error:
+        return "cut" if str(error) == _TRUNCATED else "unknown"
+    return "whole"
+
+
 # -- taking apart
 
 
@@ -134,14 +159,14 @@ def elements(data: bytes) -> list[Span]:
     """The same of an array that is whole, far faster than by its brackets; nothing if it is not."""
     try:
         found = msgspec.json.decode(data, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DAMAGE:
         return []
     spans: list[Span] = []
-    end = 0
-    for raw in map(bytes, found):
-        start = data.index(raw, end)
+    end = data.index(b"[") + 1
+    for raw in map(memoryview, found):
+        start = data.index(raw[:1], end)  # nothing but a comma and blanks stands between two values
         end = start + len(raw)
-        if raw.startswith(b"{"):
+        if data.startswith(b"{", start):
             spans.append(Span(start, end))
     return spans
 
@@ -209,26 +234,49 @@ def _matched(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
     return found.end() if found else at
 
 
-def lines(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
-    """The lines that `make` makes of every object; what is no object and stands between is a line too.
+def whole(raw: bytes) -> bytes:
+    """These bytes, if they are one JSON value; what is not raises one of `DAMAGE`."""
+    msgspec.json.decode(raw, type=msgspec.Raw)
+    return raw
 
+
+def as_it_is(raw: bytes) -> Iterable[bytes]:
+    """An object as one line."""
+    return (flat(raw) + b"\n",)
+
+
+def lines(
+    pieces: Iterable[bytes],
+    make: Callable[[T], Iterable[bytes]],
+    take_apart: Callable[[bytes], T] = whole,
+    otherwise: Callable[[bytes], Iterable[bytes]] = as_it_is,
+) -> Iterator[bytes]:
+    """The lines of every object; what is no object and stands between is a line too.
+
+    `make` makes them of what `take_apart` gives; where that raises one of `DAMAGE`, `otherwise` does of the bytes.
     An object larger than any line may be is told of by a line that cannot be read: it is kept, and damage to a reader.
     """
+
+    def made(raw: bytes) -> Iterable[bytes]:
+        known = _taken_apart(raw, take_apart)
+        return otherwise(raw) if known is None else make(known)
+
     begun, rest = beginning(pieces)
-    if alone := _one_object(begun):
-        yield from make(alone)
+    alone = begun.strip(_AROUND)  # the part of most sessions is one object and no other
+    if (known := _taken_apart(alone, take_apart)) is not None:
+        yield from make(known)
+    elif _taken_apart(alone, whole):
+        yield from otherwise(alone)
     else:
-        yield from _one_by_one(chain([begun], rest), make)
+        yield from _one_by_one(chain([begun], rest), made)
 
 
-def _one_object(data: bytes) -> bytes:
-    """The only object of a text, where there is no other: the part of most sessions."""
-    raw = data.strip(_AROUND)
+def _taken_apart(raw: bytes, take_apart: Callable[[bytes], T]) -> T | None:
+    """What these bytes hold, if they are one object."""
     try:
-        msgspec.json.decode(raw, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return b""
-    return raw if raw.startswith(b"{") else b""
+        return take_apart(raw) if raw.startswith(b"{") else None
+    except DAMAGE:
+        return None
 
 
 def _one_by_one(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from muniment import files
@@ -109,4 +110,5 @@ def time_of(count: Any, per_second: int = 1) -> str | None:
         at = datetime.fromtimestamp(count / per_second, UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds: str = msgspec.to_builtins(at)[:19]  # twice as fast as isoformat
+    return f"{seconds}.{at.microsecond // 1000:03d}Z"

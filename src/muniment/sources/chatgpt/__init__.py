@@ -30,7 +30,7 @@ class ChatGpt(LooseSource):
         return exports.gather(self.name, paths, root, ("conversation_id", "id"))
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        return exports.lines(pieces, records.lines)
+        return exports.lines(pieces, records.lines, records.taken_apart)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

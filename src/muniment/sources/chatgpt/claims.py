@@ -47,7 +47,7 @@ def _about(key: str, node: dict[str, Any], message: dict[str, Any]) -> Iterator[
 
 
 def _content(key: str, content: dict[str, Any], field: str) -> Iterator[Claim]:
-    kind = content.get("content_type") or "content"
+    kind = str(content.get("content_type") or "content")
     if kind in ("text", "multimodal_text") and isinstance(content.get("parts"), list):
         for number, part in enumerate(cast("list[Any]", content["parts"])):
             if isinstance(part, str) and part:

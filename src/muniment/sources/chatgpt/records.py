@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -46,6 +46,8 @@ class _Message(Struct):
 
 
 _Tree = dict[str, _Node]
+_tree = msgspec.json.Decoder(_Tree)
+_told = msgspec.json.Decoder(_Message | None)
 
 
 def matches(head: bytes) -> bool:
@@ -53,24 +55,31 @@ def matches(head: bytes) -> bool:
     return bool(_BEGINS.match(head)) and bool(_NODE.search(head)) and bool(_TREE.search(head))
 
 
-def lines(conversation: bytes) -> Iterator[bytes]:
-    """One conversation; one that cannot be taken apart is a line as it is."""
-    try:
-        known = msgspec.json.decode(conversation, type=dict[str, msgspec.Raw])
-        nodes = msgspec.json.decode(known.pop(MAPPING, b"{}"), type=dict[str, msgspec.Raw])
-        current = codec.loads(bytes(known.get(CURRENT, b"null")))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        yield flat(conversation) + b"\n"
-        return
-    for name in _CHANGING:
-        known.pop(name, None)
+class _Conversation(NamedTuple):
+    """An object of the export, its nodes told apart from what is known of all of it."""
+
+    known: dict[str, msgspec.Raw]
+    tree: _Tree
+    current: Any
+
+
+def taken_apart(conversation: bytes) -> _Conversation:
+    """One conversation; raises what decoding raises."""
+    known = msgspec.json.decode(conversation, type=dict[str, msgspec.Raw])
+    tree = _nodes(known.pop(MAPPING, b"{}"))
+    return _Conversation(known, tree, codec.loads(bytes(known.get(CURRENT, b"null"))))
+
+
+def lines(conversation: _Conversation) -> Iterator[bytes]:
+    """What is known of a conversation, and its nodes."""
+    known = {name: value for name, value in conversation.known.items() if name not in _CHANGING}
     yield flat(msgspec.json.encode({ABOUT: known})) + b"\n"
-    order = _Order({name: _node(raw) for name, raw in nodes.items()})
+    order = _Order(conversation.tree)
     last = None
     for last in order.names():
         yield flat(msgspec.json.encode(order.line(last))) + b"\n"
-    if isinstance(current, str) and current != last:
-        yield codec.encode({CURRENT: current}) + b"\n"
+    if isinstance(conversation.current, str) and conversation.current != last:
+        yield codec.encode({CURRENT: conversation.current}) + b"\n"
 
 
 class _Order:
@@ -126,6 +135,15 @@ def is_call(role: str | None, recipient: str | None) -> bool:
     return role == "assistant" and bool(recipient) and recipient != "all"
 
 
+def _nodes(mapping: msgspec.Raw | bytes) -> _Tree:
+    """The nodes by their names, taken apart at once where all have the usual shape."""
+    try:
+        return _tree.decode(mapping)
+    except ValueError:
+        odd = msgspec.json.decode(mapping, type=dict[str, msgspec.Raw])
+        return {name: _node(raw) for name, raw in odd.items()}
+
+
 def _node(raw: msgspec.Raw) -> _Node:
     """A node; one of another shape stands by itself, with all that it is."""
     try:
@@ -136,7 +154,7 @@ def _node(raw: msgspec.Raw) -> _Node:
 
 def _message(node: _Node) -> _Message:
     try:
-        return msgspec.json.decode(node.message, type=_Message | None) or _Message()
+        return _told.decode(node.message) or _Message()
     except (msgspec.DecodeError, UnicodeDecodeError):
         return _Message()
 

@@ -29,7 +29,7 @@ class ClaudeAi(LooseSource):
         return exports.gather(self.name, paths, root, ("uuid",))
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        return exports.lines(pieces, records.lines)
+        return exports.lines(pieces, records.lines, records.taken_apart, records.readable)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

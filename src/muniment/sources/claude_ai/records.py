@@ -25,15 +25,24 @@ def matches(head: bytes) -> bool:
     return bool(_BEGINS.match(head)) and bool(_MESSAGES.search(head)) and bool(_ABOUT.search(head))
 
 
-def lines(conversation: bytes) -> Iterator[bytes]:
-    """One conversation; of one that is cut off, what can still be read."""
-    try:
-        known = msgspec.json.decode(conversation, type=dict[str, msgspec.Raw])
-        messages = msgspec.json.decode(known.pop(MESSAGES, b"[]"), type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        yield from documents.lines([conversation], MESSAGES)
-        return
+_Fields = dict[str, msgspec.Raw]
+
+
+def taken_apart(conversation: bytes) -> tuple[_Fields, list[msgspec.Raw]]:
+    """What is known of a conversation, and its messages; raises what decoding raises."""
+    known = msgspec.json.decode(conversation, type=_Fields)
+    return known, msgspec.json.decode(known.pop(MESSAGES, b"[]"), type=list[msgspec.Raw])
+
+
+def lines(conversation: tuple[_Fields, list[msgspec.Raw]]) -> Iterator[bytes]:
+    """One conversation."""
+    known, messages = conversation
     known.pop(CHANGED, None)
     yield flat(msgspec.json.encode({ABOUT: known})) + b"\n"
     for message in messages:
         yield flat(bytes(message)) + b"\n"
+
+
+def readable(conversation: bytes) -> Iterator[bytes]:
+    """Of one that is cut off, what can still be read."""
+    return documents.lines([conversation], MESSAGES)

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any, cast
+
+import msgspec
 
 from muniment.model import codec
 from muniment.sources import exports
@@ -20,7 +23,12 @@ _TIMES = ("timestamp", "created_at", "created", "time")
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The conversation of a file."""
-    return exports.lines(pieces, _Conversation().lines)
+    said = _Conversation()
+    return exports.lines(pieces, said.lines, _decoded, said.leniently)
+
+
+def _decoded(raw: bytes) -> tuple[bytes, Any]:
+    return raw, msgspec.json.decode(raw)
 
 
 class _Conversation:
@@ -29,21 +37,29 @@ class _Conversation:
     def __init__(self) -> None:
         self.said: list[bytes] = []
         """Of the last exchange: a hash of every message."""
+        self.added: list[dict[str, Any]] = []
+        """Its messages behind those: hashed once another object comes, as in most files none does."""
         self.asked: dict[str, Any] = {}
         """What the last request had beside its messages."""
         self.at: dict[str, Any] = {}
         """When the exchange took place, where the log says so."""
 
-    def lines(self, raw: bytes) -> Iterator[bytes]:
-        """One object of the file; what cannot be read or has no known shape is a line as it is."""
+    def leniently(self, raw: bytes) -> Iterator[bytes]:
+        """An object that the quick decoder refuses."""
         try:
-            value = codec.mapping(codec.loads(raw))
+            return self.lines((raw, codec.loads(raw)))
         except ValueError:
-            value = {}
+            return self.lines((raw, None))
+
+    def lines(self, decoded: tuple[bytes, Any]) -> Iterator[bytes]:
+        """One object of the file; what cannot be read or has no known shape is a line as it is."""
+        self.said += map(_hash, self.added)
+        self.added = []
+        raw, value = decoded[0], codec.mapping(decoded[1])
         if value and not shapes.is_message(value) and shapes.is_exchange(value):
             yield from (codec.encode(line) + b"\n" for line in self._exchange(value))
         else:
-            yield raw.replace(b"\n", b" ") + b"\n"
+            yield from exports.as_it_is(raw)
 
     def _exchange(self, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         request, answer = codec.mapping(value.get("request")), codec.mapping(value.get("response"))
@@ -66,12 +82,15 @@ class _Conversation:
             self.asked = about
         given = body.get("messages") if "messages" in body else body.get("input")
         said = [{"role": "user", "content": given}] if isinstance(given, str) else _objects(given)
-        hashes = [_hash(message) for message in said]
-        common = 0
-        while common < min(len(hashes), len(self.said)) and hashes[common] == self.said[common]:
-            common += 1
+        common = self._in_common(said)
         yield from (self.at | message for message in said[common:])
-        self.said = hashes or self.said
+        if said:
+            self.said, self.added = self.said[:common], said[common:]
+
+    def _in_common(self, said: list[dict[str, Any]]) -> int:
+        """How many of these messages the last exchange began with."""
+        pairs = zip(said, self.said, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: _hash(pair[0]) == pair[1], pairs))
 
     def _answer(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """An answer as messages, and a line of what it cost."""
@@ -84,7 +103,7 @@ class _Conversation:
             said = [message for message in chosen if message] or _objects(body.get("output"))
             about = {name: other for name, other in body.items() if name not in ("choices", "output", "type")}
         yield from (self.at | message for message in said)
-        self.said = [*self.said, *(_hash(message) for message in said)]
+        self.added = [*self.added, *said]
         if about:
             yield {"type": "response", **about}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from muniment.model import codec
 from muniment.sources.base import Found, bytes_of, found_session, source_file
-from muniment.sources.exports import fields, objects
+from muniment.sources.exports import extent, fields, objects
 from muniment.sources.messages import exchanges, shapes
 
 NAME = "messages"
@@ -29,6 +29,8 @@ def matches(path: Path, head: bytes) -> bool:
     """JSON whose first objects are all messages, items or exchanges."""
     if path.suffix.lower() not in _SUFFIXES or head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
         return False
+    if head.startswith(b"{") and (there := extent(head)) != "unknown":
+        return _may_be(head) if there == "cut" else _known(head, head.endswith(b"}"))
     spans = list(islice(objects([head]), _LOOKED_AT))
     whole = spans[:-1] if len(spans) > 1 and spans[-1].end == len(head) else spans
     return bool(whole) and all(_known(head[span.start : span.end], span.end == len(head)) for span in whole)

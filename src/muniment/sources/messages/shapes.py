@@ -89,11 +89,16 @@ FOREIGN = frozenset(
 
 def is_message(value: dict[str, Any]) -> bool:
     """A message of any of the APIs, with nothing that they do not know."""
-    if value.get("role") not in ROLES or not value.keys() <= MESSAGE_FIELDS:
+    if not known(value.get("role"), ROLES) or not value.keys() <= MESSAGE_FIELDS:
         return False
     said = value.get("content")
     spoken = "content" in value and (said is None or isinstance(said, (str, list)))
     return spoken or isinstance(value.get("tool_calls"), list) or isinstance(value.get("function_call"), dict)
+
+
+def known(name: Any, names: frozenset[str]) -> bool:
+    """Whether a field that may hold anything, a list too, holds one of these names."""
+    return isinstance(name, str) and name in names
 
 
 def is_item(value: dict[str, Any]) -> bool:
@@ -105,7 +110,7 @@ def is_item(value: dict[str, Any]) -> bool:
         return "call_id" in value and "output" in value
     if kind in ("function_call", "custom_tool_call"):
         return "call_id" in value and "name" in value
-    return kind in ITEMS and kind != "message" and ("id" in value or "summary" in value)
+    return known(kind, ITEMS) and kind != "message" and ("id" in value or "summary" in value)
 
 
 def is_exchange(value: dict[str, Any]) -> bool:

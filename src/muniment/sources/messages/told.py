@@ -11,6 +11,7 @@ from muniment.sources.chats import Part, Result, Said, entries, text, without
 from muniment.sources.history import time_of
 from muniment.sources.messages import parts
 
+_TIMES = ("timestamp", "created_at", "created", "time")
 _SAID = ("role", "content", "tool_calls", "function_call", "refusal", "reasoning_content", "reasoning", "type")
 
 
@@ -38,8 +39,10 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
 
 def when(line: dict[str, Any]) -> str | None:
     """The time of a line, where a program noted one."""
-    for name in ("timestamp", "created_at", "created", "time"):
+    for name in _TIMES:
         value = line.get(name)
+        if value is None:
+            continue
         if isinstance(value, str) and value[:4].isdigit():
             return value
         if type(value) in (int, float):
