@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from muniment import files, moving, sources
 from muniment import inscribe as one
-from muniment import moving, sources
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
 from muniment.inscribe.workers import Worker, conversation, workers
 from muniment.sources.base import Found
@@ -28,6 +28,8 @@ from muniment.store.roster import Roster
 from muniment.store.rows import fit
 
 COMMIT_BYTES = 1 << 30
+SYNC_BYTES = 64 << 20
+"""Of sources that were inscribed, before the disk is told to begin."""
 HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
 
@@ -171,6 +173,9 @@ class _Writer:
         self.uncommitted = 0
         self.obsolete: list[str] = []
         """Files that go once what took their place is durable."""
+        self.syncing: files.Syncing | None = None
+        self.synced = 0
+        """Of the uncommitted bytes, those that were done when it began."""
 
     def run(self, pool: list[Worker], tasks: Sequence[Task]) -> None:
         """Keep every worker busy until nothing is left. An interruption commits what is whole."""
@@ -185,12 +190,22 @@ class _Writer:
             else:
                 self.target.rollback()
 
+    def _sync_early(self) -> None:
+        """Let the disk begin before the end, so that less is left to wait for."""
+        if self.uncommitted - self.synced < SYNC_BYTES or (self.syncing and self.syncing.is_alive()):
+            return
+        if self.syncing:
+            self.syncing.wait()
+        self.syncing, self.synced = files.Syncing(self.layout.sessions), self.uncommitted
+
     def _commit(self) -> None:
+        if self.syncing:
+            self.syncing.wait()
         self.target.commit()
         for path in self.obsolete:
             Path(path).unlink(missing_ok=True)
         self.obsolete = []
-        self.uncommitted = 0
+        self.uncommitted = self.synced = 0
 
     def take(self, worker: int, message: Any) -> None:
         match message:
@@ -257,6 +272,7 @@ class _Writer:
         self.target.put_state(message.source_path, row.session_id, message.version, message.signature, message.progress)
         self.obsolete += message.obsolete
         self.uncommitted += row.source_bytes
+        self._sync_early()
         if self.uncommitted > COMMIT_BYTES:
             self._commit()
             self.target.begin()

@@ -6,7 +6,6 @@ the old file or the new one, and what a killed writer may leave is replaced by t
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import fcntl
@@ -14,7 +13,7 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from muniment.errors import NotFound, StoreError
@@ -200,25 +199,26 @@ def sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def syncing(folder: Path) -> Generator[None]:
-    """The same while the body runs, for what was written before: the disk and the processor have work at once."""
-    failed: list[BaseException] = []
+class Syncing(threading.Thread):
+    """A sync of what was written until now, while other work goes on: disk and processor are busy at once."""
 
-    def work() -> None:
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder = folder
+        self.failed: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
         try:
-            sync(folder)
+            sync(self.folder)
         except BaseException as error:
-            failed.append(error)
+            self.failed = error
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-    if failed:
-        raise failed[0]
+    def wait(self) -> None:
+        """All of it is durable afterwards. A failure is told here, and the system tells it only once."""
+        self.join()
+        if self.failed:
+            raise self.failed
 
 
 def locked(descriptor: int) -> bool:

@@ -143,8 +143,9 @@ class Index:
 
     def commit(self) -> None:
         """Everything so far is durable afterwards: first the files, then the index that vouches for them."""
-        with files.syncing(self.layout.sessions):
-            self.db.execute("INSERT INTO texts_fts(texts_fts) VALUES ('flush')")  # else the commit does it, afterwards
+        syncing = files.Syncing(self.layout.sessions)
+        self.db.execute("INSERT INTO texts_fts(texts_fts) VALUES ('flush')")  # else the commit does it, afterwards
+        syncing.wait()
         self.db.execute("COMMIT")
 
     def rollback(self) -> None:
