@@ -10,20 +10,21 @@ import contextlib
 import errno
 import fcntl
 import gc
-import multiprocessing
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Generator, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from muniment import inscribe as one
 from muniment.errors import MunimentError
 from muniment.inscribe import Outcome, Task
 from muniment.store.layout import Layout
+
+if TYPE_CHECKING:  # a small plan needs none of it, and it is slow to import
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 WORKERS = 2
 SMALL_BYTES = 8 << 20
@@ -106,6 +107,8 @@ def _size(task: Task) -> int:
 
 
 def _start_worker(layout: Layout, tasks: Sequence[Task], pool: list[Worker]) -> Worker:
+    import multiprocessing
+
     forks = sys.platform == "linux"
     context = multiprocessing.get_context("fork") if forks else multiprocessing.get_context("spawn")
     its_numbers, numbers = context.Pipe(duplex=False)
@@ -127,7 +130,7 @@ def conversation(layout: Layout, pool: list[Worker], tasks: Sequence[Task]) -> I
     waiting = sorted(range(len(tasks)), key=lambda number: _size(tasks[number]))
     busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.go_on(waiting)}
     while busy:
-        for answers in wait(list(busy)):
+        for answers in _ready(busy):
             worker = busy[answers]
             message = worker.receive(waiting)
             yield worker.number, message
@@ -135,6 +138,13 @@ def conversation(layout: Layout, pool: list[Worker], tasks: Sequence[Task]) -> I
                 del busy[answers]
     for number in reversed(waiting):
         yield from _alone(layout, tasks[number])
+
+
+def _ready(busy: Iterable[Any]) -> list[Any]:
+    """Those that have something to say; waits for the first of them."""
+    from multiprocessing.connection import wait
+
+    return wait(list(busy))
 
 
 def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:

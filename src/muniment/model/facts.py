@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from muniment.model.blocks import Event, Text, Tool
+from muniment.model.blocks import Event, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened
@@ -70,13 +70,13 @@ class Facts(Struct, frozen=True, omit_defaults=True):
         changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
         changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
         changed["messages"] = self.messages + sum(1 for m in round_.messages if not m.silent)
-        tools = sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name)
-        changed["tool_calls"] = self.tool_calls + tools
-        changed["problems"] = self.problems + sum(1 for _ in round_.problems(""))
+        blocks = round_.blocks()
+        changed["tool_calls"] = self.tool_calls + sum(1 for b in blocks if isinstance(b, Tool) and b.name)
+        changed["problems"] = self.problems + sum(1 for b in blocks if isinstance(b, Unknown) and b.damage)
         changed.update(_span(self, round_.messages))
         changed.update(_settings(self, round_.messages))
         facts = structs.replace(self, **changed)
-        for block in round_.blocks():
+        for block in blocks:
             if isinstance(block, Event) and block.detail is not None:
                 facts = _heard(facts, block)
         return _first(facts, round_)
