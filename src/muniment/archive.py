@@ -9,7 +9,6 @@ archive.restore("last")
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING
 from muniment import (
     batch,
     before,
-    check,
     config,
     doctor,
     export,
@@ -25,7 +23,6 @@ from muniment import (
     reindex,
     rescue,
     restore,
-    search,
     sources,
     tagging,
 )
@@ -34,7 +31,6 @@ from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
 from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
-from muniment.search import FoundEngagement, Hit, Query
 from muniment.sources.base import Found
 from muniment.store import engagements, index, listings, roster, rounds
 from muniment.store.index import Index, Listed
@@ -43,7 +39,7 @@ from muniment.store.roster import Entry, Roster
 from muniment.store.rows import fit
 
 if TYPE_CHECKING:  # what the methods that need them import: others start sooner without
-    from muniment import budget, instructions, lineage
+    from muniment import budget, check, instructions, lineage
     from muniment.bundle import Packed, Placed
     from muniment.context import Pack
     from muniment.context import Request as Wanted
@@ -52,6 +48,7 @@ if TYPE_CHECKING:  # what the methods that need them import: others start sooner
     from muniment.ingest.skeleton import Skeleton
     from muniment.render.html import Request as Page
     from muniment.render.html import Written
+    from muniment.search import FoundEngagement, Hit, Query
 
 
 class Archive:
@@ -133,10 +130,14 @@ class Archive:
 
     def search(self, query: Query) -> list[Hit]:
         """Blocks that have what is looked for, best first."""
+        from muniment import search
+
         return search.search(self.layout, query)
 
     def find_engagements(self, query: Query) -> list[FoundEngagement]:
         """Engagements that pass the filters and have the words, the latest first."""
+        from muniment import search
+
         return search.find_engagements(self.layout, query)
 
     def lineage(self, name: str | None = None, only_explicit: bool = False) -> lineage.Lineage:
@@ -315,11 +316,15 @@ class Archive:
 
     def check(self, paths: Sequence[Path]) -> Iterator[check.Checked]:
         """Check sessions on disk, writing nothing."""
+        from muniment import check
+
         for found in self.find(paths):
             yield from check.check_found(found)
 
     def check_stored(self, names: Sequence[str] = ()) -> Iterator[check.Checked]:
         """Check what is in the archive: all of it, or these sessions."""
+        from muniment import check
+
         chosen = [self.session(name) for name in names] if names else self.sessions()
         for session in chosen:
             yield from check.check_stored(self.shelf(session))
@@ -346,9 +351,15 @@ class Archive:
             known.drop(session.session_id)
             shelf.document.unlink(missing_ok=True)
             if shelf.folder.exists():
-                shutil.rmtree(shelf.folder)
+                _remove(shelf.folder)
             engagements.remove(self.layout, session.session_id)
             engagements.write_listing(self.layout)
             listings.write_archive_listings(self.layout, known)
             known.commit()
         return session
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder)

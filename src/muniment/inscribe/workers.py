@@ -87,6 +87,7 @@ def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
         for worker in pool:
             worker.close()
             worker.process.terminate()
+        for worker in pool:
             worker.process.join()
 
 

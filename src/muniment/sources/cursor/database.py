@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from muniment import files
 from muniment.model import codec
@@ -49,9 +50,11 @@ def image(path: Path) -> bytes | None:
         copy = Path(folder, path.name)
         if not _copied(path, log, copy):
             return None
-        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(copy)) as known:
-            known.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return copy.read_bytes()
+        with contextlib.suppress(apsw.Error):
+            known: Any = apsw.Connection(str(copy))
+            with contextlib.closing(known):
+                known.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                return copy.read_bytes()
     return None
 
 
@@ -81,7 +84,7 @@ def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         try:
             with contextlib.closing(_opened(copy)) as known:
                 yield from (codec.encode(line) + b"\n" for line in _Chat(known).lines())
-        except (sqlite3.Error, ValueError) as error:
+        except (apsw.Error, ValueError) as error:
             yield unread(f"the database cannot be read: {error}")
 
 
@@ -90,14 +93,15 @@ def native_id(path: Path) -> str | None:
     try:
         with contextlib.closing(_opened(path)) as known:
             own = _Chat(known).about().get("agentId")
-    except (sqlite3.Error, ValueError, OSError):
+    except (apsw.Error, ValueError, OSError):
         return None
     return own if isinstance(own, str) and 0 < len(own) <= 128 and own.isprintable() else None
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path) -> Any:
     """Read as it lies there: SQLite takes no lock and looks for no log."""
-    known = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    known: Any = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
     known.execute("PRAGMA trusted_schema = OFF")
     tables = known.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('blobs', 'meta')")
     if len(tables.fetchall()) != 2:
@@ -109,7 +113,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 class _Chat:
     """One chat in its database."""
 
-    def __init__(self, known: sqlite3.Connection) -> None:
+    def __init__(self, known: Any) -> None:
         self.known = known
 
     def about(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Commands are imported when they are called, so that listing sessions does not pa
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from typing import Any
@@ -118,6 +119,8 @@ def main(args: list[str] | None = None) -> None:
         where = f"{error.filename}: " if error.filename else ""
         _say(f"{where}{error.strerror or error}", "is the disk full, or the folder not yours?")
         sys.exit(8)
+    finally:
+        gc.freeze()  # the process ends: nothing needs to be looked at once more to be freed
 
 
 def _say(message: str, hint: str) -> None:
