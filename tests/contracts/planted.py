@@ -163,6 +163,13 @@ class AsksTheClock(Broken):
             yield structs.replace(round_, messages=tuple(structs.replace(m, at=now) for m in round_.messages))
 
 
+class RefusesHalves(Broken):
+    """What a quick decoder refuses is left out."""
+
+    def read(self, records, facts):
+        return super().read((record for record in records if b"\\ud83d" not in record.raw), facts)
+
+
 class KnowsItself(Broken):
     """A cycle for every file."""
 

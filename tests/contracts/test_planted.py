@@ -41,6 +41,7 @@ CAUGHT_BY: dict[type[Broken], Law] = {
     planted.NumbersFromOne: reading.test_reading_may_begin_at_any_round,
     planted.RemembersTheFirstRound: reading.test_reading_may_begin_at_any_round,
     planted.AsksTheClock: reading.test_reading_twice_gives_the_same,
+    planted.RefusesHalves: reading.test_half_of_a_character_costs_no_words,
     planted.KnowsItself: reading.test_reading_leaves_nothing_to_the_garbage_collector,
     planted.SaysNotWhere: reading.test_every_record_has_its_place_in_a_round,
     planted.ThinksNothing: keeping.test_check_finds_no_loss,

@@ -31,6 +31,11 @@ def some(choices: list[int], count: int) -> list[int]:
     return choices if len(choices) <= count else sorted(random.Random(SEED).sample(choices, count))
 
 
+JSON_BEGINS_BEHIND = b"\xef\xbb\xbf, \t\r\n"
+HALF = b"\\ud83d"
+"""Half of a character, as JSON holds it where a program cut a text in the midst of one."""
+
+
 def test_rounds_are_numbered_and_in_the_order_of_the_file(sample: Sample) -> None:
     rounds = sample.read()
     assert [round_.number for round_ in rounds] == list(range(1, len(rounds) + 1))
@@ -127,6 +132,19 @@ def test_a_record_that_nobody_heard_of_is_kept_and_costs_no_other(sample: Sample
         rounds = read(sample.source, sample.with_line(at, UNHEARD_OF), sample.facts)
         assert at in places(rounds), f"an unknown record at {at}"
         assert spoken(rounds) == spoken(sample.read())
+
+
+def test_half_of_a_character_costs_no_words(sample: Sample) -> None:
+    source, name = sample.source, sample.file.name
+    raw = b"".join(source.content(sample.file))
+    words = (word for text in spoken(sample.read()) for word in re.findall(r"[A-Za-z]{4,}", text))
+    word = next((word.encode() for word in words if raw.count(word.encode()) == 1), None)
+    if word is None or not raw.lstrip(JSON_BEGINS_BEHIND).startswith((b"{", b"[")):
+        pytest.skip("not JSON, or without a word of its own")
+    cut = raw.replace(word, word + HALF)
+    after = spoken(read(source, b"".join(source.open(name, [cut])), sample.facts))
+    assert len(after) == len(spoken(sample.read()))
+    assert any("\ud83d" in text for text in after)
 
 
 def test_no_bytes_make_a_reader_fail(sample: Sample) -> None:

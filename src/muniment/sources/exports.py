@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import structs
@@ -101,10 +101,35 @@ def _id(raw: bytes, names: tuple[str, ...]) -> str:
     return own if own and len(own) <= _MAX_ID and own.isprintable() else hashlib.sha256(raw).hexdigest()
 
 
+def apart(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """The fields of an object, each as it stands there. Raises one of `DAMAGE` if it is none.
+
+    The quick decoder refuses half of a character, as it is left where a program cut a text: such an object is decoded
+    as a whole, and its fields are written again."""
+    try:
+        return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        value = codec.loads(bytes(raw))
+        if not isinstance(value, dict):
+            raise
+        return {name: msgspec.Raw(codec.encode(inner)) for name, inner in codec.mapping(value).items()}
+
+
+def listed(raw: bytes | msgspec.Raw) -> list[msgspec.Raw]:
+    """The same for the values of a list."""
+    try:
+        return msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except msgspec.DecodeError:
+        value = codec.loads(bytes(raw))
+        if not isinstance(value, list):
+            raise
+        return [msgspec.Raw(codec.encode(inner)) for inner in cast("list[Any]", value)]
+
+
 def _strings(raw: bytes, names: tuple[str, ...]) -> dict[str, str]:
     """Fields of an object, wherever in it they stand; of a damaged one those at its beginning."""
     try:
-        found = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        found = apart(raw)
         values = {name: codec.loads(bytes(found[name])) for name in names if name in found}
     except DAMAGE:
         return fields(raw[:_HEAD_BYTES])

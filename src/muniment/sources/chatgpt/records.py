@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import codec
+from muniment.sources import exports
 from muniment.sources.chats import flat
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
@@ -65,7 +66,7 @@ class _Conversation(NamedTuple):
 
 def taken_apart(conversation: bytes) -> _Conversation:
     """One conversation; raises what decoding raises."""
-    known = msgspec.json.decode(conversation, type=dict[str, msgspec.Raw])
+    known = exports.apart(conversation)
     tree = _nodes(known.pop(MAPPING, b"{}"))
     return _Conversation(known, tree, codec.loads(bytes(known.get(CURRENT, b"null"))))
 
@@ -140,22 +141,32 @@ def _nodes(mapping: msgspec.Raw | bytes) -> _Tree:
     try:
         return _tree.decode(mapping)
     except ValueError:
-        odd = msgspec.json.decode(mapping, type=dict[str, msgspec.Raw])
-        return {name: _node(raw) for name, raw in odd.items()}
+        return {name: _node(raw) for name, raw in exports.apart(mapping).items()}
 
 
 def _node(raw: msgspec.Raw) -> _Node:
     """A node; one of another shape stands by itself, with all that it is."""
     try:
-        return msgspec.json.decode(raw, type=_Node)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        fields: dict[str, Any] = exports.apart(raw)
+        own = {name: codec.loads(bytes(fields[name])) for name in ("id", "parent") if name in fields}
+        return msgspec.convert({**fields, **own}, _Node)
+    except exports.DAMAGE:
         return _Node(message=raw)
 
 
 def _message(node: _Node) -> _Message:
     try:
         return _told.decode(node.message) or _Message()
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.ValidationError:
+        return _Message()
+    except exports.DAMAGE:  # half of a character stands in it, or it is damaged
+        return _loosely(bytes(node.message))
+
+
+def _loosely(raw: bytes) -> _Message:
+    try:
+        return msgspec.convert(codec.loads(raw), _Message | None) or _Message()
+    except exports.DAMAGE:
         return _Message()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from muniment.sources import documents
+from muniment.sources import documents, exports
 from muniment.sources.chats import flat
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
@@ -30,8 +30,8 @@ _Fields = dict[str, msgspec.Raw]
 
 def taken_apart(conversation: bytes) -> tuple[_Fields, list[msgspec.Raw]]:
     """What is known of a conversation, and its messages; raises what decoding raises."""
-    known = msgspec.json.decode(conversation, type=_Fields)
-    return known, msgspec.json.decode(known.pop(MESSAGES, b"[]"), type=list[msgspec.Raw])
+    known = exports.apart(conversation)
+    return known, exports.listed(known.pop(MESSAGES, b"[]"))
 
 
 def lines(conversation: tuple[_Fields, list[msgspec.Raw]]) -> Iterator[bytes]:
