@@ -24,16 +24,14 @@ TIMES = 5
 """How often a sample is repeated to make it longer than that."""
 UNHEARD_OF = b'{"never-heard-of":{"type":"mystery","words":"sesame"}}'
 SEED = 20260319
+JSON_BEGINS_BEHIND = b"\xef\xbb\xbf, \t\r\n"
+HALF = b"\\ud83d"
+"""Half of a character, as JSON holds it where a program cut a text in the midst of one."""
 
 
 def some(choices: list[int], count: int) -> list[int]:
     """All of them, or so many that are always the same."""
     return choices if len(choices) <= count else sorted(random.Random(SEED).sample(choices, count))
-
-
-JSON_BEGINS_BEHIND = b"\xef\xbb\xbf, \t\r\n"
-HALF = b"\\ud83d"
-"""Half of a character, as JSON holds it where a program cut a text in the midst of one."""
 
 
 def test_rounds_are_numbered_and_in_the_order_of_the_file(sample: Sample) -> None:
