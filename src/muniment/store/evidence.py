@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -27,6 +28,7 @@ from muniment.model import codec
 from muniment.sources.base import FileRole
 from muniment.store.layout import safe_name
 
+_own = threading.local()
 MANIFEST_VERSION = 1
 FRAME_BYTES = 4 << 20
 LEVEL = 1
@@ -168,6 +170,13 @@ def _hash8(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: what it needs to begin costs more than to pack a small file."""
+    if (own := getattr(_own, "compressor", None)) is None:
+        own = _own.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
+    return own
+
+
 class Appender:
     """Adds bytes to one file of the evidence; `kept` counts what is packed so far."""
 
@@ -179,7 +188,6 @@ class Appender:
         self.waiting_bytes = 0
         self.packed: list[bytes] = []
         self.packed_bytes = 0
-        self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
         self.out: BinaryIO | None = None
 
     def through(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -196,7 +204,7 @@ class Appender:
         self.waiting, self.waiting_bytes = [], 0
         if not content:
             return
-        packed = self.compressor.compress(content)
+        packed = _compressor().compress(content)
         sha256 = hashlib.sha256(content).hexdigest()
         frame = Frame(self.kept.size, len(content), self.kept.packed_size, len(packed), sha256)
         self.kept = structs.replace(self.kept, frames=(*self.kept.frames, frame))

@@ -202,7 +202,8 @@ class Index:
         self.db.executemany("INSERT OR IGNORE INTO tags VALUES (?,?)", [(session_id, fit(tag)) for tag in tags])
 
     def put_branches(self, key: int, rows: Sequence[tuple[int, int]]) -> None:
-        self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
+        if rows:
+            self.db.executemany("INSERT INTO branches VALUES (?,?,?)", [(key, *row) for row in rows])
 
     def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
         text_table.insert(self.db, key, rows)
