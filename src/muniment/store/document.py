@@ -242,7 +242,7 @@ def _render_input(value: Any) -> list[str]:
 
 
 def _scalar(value: Any) -> str:
-    """A value as JSON on one line. A text has neither quote nor backslash here: if it can be printed, it is as it is."""
+    """A value as JSON on one line. A text has no quote or backslash here: if it can be printed, it is as it is."""
     if isinstance(value, str):
         return f'"{value}"' if value.isprintable() else codec.encode(value).decode()
     return _on_one_line(value)
