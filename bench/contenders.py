@@ -40,7 +40,7 @@ class Contender(ABC):
     name = ""
     work = ""
     """What one run does, in words for the report."""
-    rounds = 3
+    rounds = 5  # the best counts; on a machine with neighbours three are too few to meet a quiet moment
     """How often a first run is repeated; its figure is the best."""
 
     @abstractmethod
