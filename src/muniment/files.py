@@ -107,6 +107,7 @@ def _give_name(descriptor: int, path: Path) -> None:
 
 
 def _write_named(path: Path, pieces: Iterable[bytes]) -> None:
+    make_folder(path.parent)
     temporary = temporary_beside(path)
     try:
         with open_new(temporary) as out:

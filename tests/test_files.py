@@ -1,0 +1,60 @@
+"""Durable file work: what a store is made of, on systems that can write a file without a name and on others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from muniment import files
+from muniment.errors import StoreError
+
+
+@pytest.fixture(params=[True, False], ids=["nameless", "named"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which files are first written without a name, or beside their place."""
+    monkeypatch.setattr(files, "_CAN_NAME", request.param and files._CAN_NAME)
+    return tmp_path
+
+
+def test_a_file_is_written_whole_and_private(folder: Path) -> None:
+    files.write_atomic(folder / "a", [b"one", b"", b"two"])
+    assert (folder / "a").read_bytes() == b"onetwo"
+    assert (folder / "a").stat().st_mode & 0o777 == files.FILE_MODE
+    assert [path.name for path in folder.iterdir()] == ["a"]
+
+
+def test_a_folder_that_is_missing_is_made(folder: Path) -> None:
+    files.write_atomic(folder / "x" / "y" / "a", [b"one"])
+    assert (folder / "x" / "y" / "a").read_bytes() == b"one"
+    assert (folder / "x").stat().st_mode & 0o777 == files.FOLDER_MODE
+
+
+def test_a_file_is_replaced_or_stays_as_it_was(folder: Path) -> None:
+    files.write_atomic(folder / "a", [b"one"])
+    files.write_atomic(folder / "a", [b"two"])
+
+    def broken():
+        yield b"three"
+        raise OSError("no more")
+
+    with pytest.raises(OSError, match="no more"):
+        files.write_atomic(folder / "a", broken())
+    assert (folder / "a").read_bytes() == b"two"
+    assert [path.name for path in folder.iterdir()] == ["a"]
+
+
+def test_a_folder_tells_whether_it_is_new(tmp_path: Path) -> None:
+    assert files.make_folder(tmp_path / "x" / "y")
+    assert not files.make_folder(tmp_path / "x" / "y")
+
+
+def test_what_a_sync_in_the_background_fails_with_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.Syncing(tmp_path).wait()
+
+    def refuse(_: Path) -> None:
+        raise StoreError("the disk refused to sync")
+
+    monkeypatch.setattr(files, "sync", refuse)
+    with pytest.raises(StoreError, match="refused"):
+        files.Syncing(tmp_path).wait()
