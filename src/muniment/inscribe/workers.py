@@ -14,12 +14,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from muniment import inscribe as one
 from muniment.errors import MunimentError
-from muniment.inscribe import Outcome, Task
+from muniment.inscribe import Begin, Done, Outcome, Rows, Task
 from muniment.store.layout import Layout
 
 if TYPE_CHECKING:  # a small plan needs none of it, and it is slow to import
@@ -57,18 +57,18 @@ class Worker:
                 self.numbers.send(self.given[-1])  # a few bytes: there is room for them whatever it does
         return bool(self.given)
 
-    def receive(self, waiting: list[int]) -> Any:
+    def receive(self, waiting: list[int]) -> list[Any]:
         """What it says next. Of one that died the task it worked on has failed; what else it had is for others."""
         try:
-            message = self.answers.recv()
+            said: list[Any] = self.answers.recv()
         except (EOFError, ConnectionResetError):
             failed, *others = self.given
             self.given, self.died = [], True
             waiting += reversed(others)
-            return _failed(self.tasks[failed], "the worker process died; run again")
-        if isinstance(message, Outcome):
+            return [_failed(self.tasks[failed], "the worker process died; run again")]
+        if isinstance(said[-1], Outcome):
             self.given.pop(0)
-        return message
+        return said
 
     def close(self) -> None:
         self.numbers.close()
@@ -129,23 +129,27 @@ def _start_worker(layout: Layout, tasks: Sequence[Task], pool: list[Worker]) -> 
 def conversation(layout: Layout, pool: list[Worker], tasks: Sequence[Task]) -> Iterator[tuple[int, Any]]:
     """Everything the workers say, large sessions first so that none is left alone at the end."""
     waiting = sorted(range(len(tasks)), key=lambda number: _size(tasks[number]))
-    busy: dict[Any, Worker] = {worker.answers: worker for worker in pool if worker.go_on(waiting)}
-    while busy:
-        for answers in _ready(busy):
-            worker = busy[answers]
-            message = worker.receive(waiting)
-            yield worker.number, message
-            if isinstance(message, Outcome) and not worker.go_on(waiting):
-                del busy[answers]
+    if pool:
+        yield from _heard(pool, waiting)
     for number in reversed(waiting):
         yield from _alone(layout, tasks[number])
 
 
-def _ready(busy: Iterable[Any]) -> list[Any]:
-    """Those that have something to say; waits for the first of them."""
-    from multiprocessing.connection import wait
+def _heard(pool: list[Worker], waiting: list[int]) -> Iterator[tuple[int, Any]]:
+    """What the workers say, whoever speaks first, until none has a task."""
+    import selectors
 
-    return wait(list(busy))
+    with selectors.DefaultSelector() as busy:
+        for worker in pool:
+            if worker.go_on(waiting):
+                busy.register(worker.answers, selectors.EVENT_READ, worker)
+        while busy.get_map():
+            for key, _ in busy.select():
+                worker: Worker = key.data
+                said = worker.receive(waiting)
+                yield from ((worker.number, message) for message in said)
+                if isinstance(said[-1], Outcome) and not worker.go_on(waiting):
+                    busy.unregister(worker.answers)
 
 
 def _alone(layout: Layout, task: Task) -> Iterator[tuple[int, Any]]:
@@ -170,7 +174,28 @@ def _serve(
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             number: int = numbers.recv()
-            answers.send(_inscribe(layout, tasks[number], answers.send))
+            said = _Said(answers)
+            said.send(_inscribe(layout, tasks[number], said.add))
+
+
+class _Said:
+    """What a worker has to say of a session: all at once, unless it is much."""
+
+    def __init__(self, answers: Connection) -> None:
+        self.answers = answers
+        self.waiting: list[Any] = []
+        self.text_bytes = 0
+
+    def add(self, message: Begin | Rows | Done) -> None:
+        if isinstance(message, Rows) and self.text_bytes + message.text_bytes >= PIPE_BYTES:
+            self.send(message)
+            return
+        self.waiting.append(message)
+        self.text_bytes += message.text_bytes if isinstance(message, Rows) else 0
+
+    def send(self, message: Rows | Outcome) -> None:
+        self.answers.send([*self.waiting, message])
+        self.waiting, self.text_bytes = [], 0
 
 
 def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
