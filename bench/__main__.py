@@ -28,7 +28,7 @@ from .report import Report, inscribing_sections
 from .sources import inscribe_every_source, sources_section
 from .trees import Corpus, NoCorpus, Tree, discard, fresh, remove_discarded
 from .understanding import understand, understanding_section
-from .viewing import FEWER_SESSIONS, SESSIONS, grown, view_all, viewing_section
+from .viewing import FEWER_SESSIONS, SESSIONS, Viewing, grown, view_all, viewing_section
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".bench"
@@ -128,9 +128,12 @@ def mcp(options: argparse.Namespace) -> Part:
 
 def viewing(options: argparse.Namespace) -> Part:
     """Our page and agentsview's in a browser."""
-    corpus, work = Corpus(options.corpus, WORK), WORK / f"viewing-{os.getpid()}"
+    corpus = Corpus(options.corpus, WORK)
     trees = [grown(corpus, number) for number in ([FEWER_SESSIONS] if options.quick else [SESSIONS, FEWER_SESSIONS])]
-    seen = [view_all(options.muniment, tree, work, AGENTSVIEW, options.quick) for tree in trees]
+    seen: list[Viewing] = []
+    for tree in trees:
+        work = WORK / f"viewing-{os.getpid()}-{tree.sessions}"
+        seen.append(view_all(options.muniment, tree, work, AGENTSVIEW, options.quick))
     missing = [words for one in seen for words in one.missing]
     return Part([viewing_section(seen)], [*judge_viewing(seen[0])], missing=missing)
 
