@@ -343,6 +343,8 @@ class Archive:
 
     def forget(self, name: str) -> Listed:
         """Delete one session from the archive: the only deletion there is."""
+        import shutil
+
         session = self.session(name)
         shelf = self.shelf(session)
         with index.lock(self.layout, lambda: None), Index(self.layout, write=True) as known:
@@ -351,15 +353,9 @@ class Archive:
             known.drop(session.session_id)
             shelf.document.unlink(missing_ok=True)
             if shelf.folder.exists():
-                _remove(shelf.folder)
+                shutil.rmtree(shelf.folder)
             engagements.remove(self.layout, session.session_id)
             engagements.write_listing(self.layout)
             listings.write_archive_listings(self.layout, known)
             known.commit()
         return session
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)

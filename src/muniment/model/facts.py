@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from muniment.model.blocks import Event, Text, Tool, Unknown
+from muniment.model.blocks import Event, Text, Tool
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened
@@ -72,7 +72,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
         changed["messages"] = self.messages + sum(1 for m in round_.messages if not m.silent)
         blocks = round_.blocks()
         changed["tool_calls"] = self.tool_calls + sum(1 for b in blocks if isinstance(b, Tool) and b.name)
-        changed["problems"] = self.problems + sum(1 for b in blocks if isinstance(b, Unknown) and b.damage)
+        changed["problems"] = self.problems + sum(1 for _ in round_.problems(""))
         changed.update(_span(self, round_.messages))
         changed.update(_settings(self, round_.messages))
         facts = structs.replace(self, **changed)

@@ -18,7 +18,6 @@ from muniment.sources import exports
 from muniment.sources.messages import shapes
 
 _GIVEN = ("messages", "input")
-_TIMES = ("timestamp", "created_at", "created", "time")
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -63,9 +62,11 @@ class _Conversation:
 
     def _exchange(self, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         request, answer = codec.mapping(value.get("request")), codec.mapping(value.get("response"))
-        self.at = {"timestamp": at} if (at := next((value[name] for name in _TIMES if name in value), None)) else {}
+        at = next((value[name] for name in shapes.TIMES if name in value), None)
+        self.at = {"timestamp": at} if at else {}
         if request or answer:
-            around = {name: other for name, other in value.items() if name not in ("request", "response", *_TIMES)}
+            left_out = ("request", "response", *shapes.TIMES)
+            around = {name: other for name, other in value.items() if name not in left_out}
             yield from self._request(around | request)
             yield from self._answer(answer)
         elif "choices" in value or ("output" in value and "messages" not in value):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+TIMES = ("timestamp", "created_at", "created", "time")
+"""Fields in which programs note when something was said."""
+
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 ITEMS = frozenset(
     {

@@ -9,9 +9,8 @@ from muniment.model.rounds import Usage
 from muniment.sources.builder import quiet
 from muniment.sources.chats import Part, Result, Said, entries, text, without
 from muniment.sources.history import time_of
-from muniment.sources.messages import parts
+from muniment.sources.messages import parts, shapes
 
-_TIMES = ("timestamp", "created_at", "created", "time")
 _SAID = ("role", "content", "tool_calls", "function_call", "refusal", "reasoning_content", "reasoning", "type")
 
 
@@ -39,7 +38,7 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
 
 def when(line: dict[str, Any]) -> str | None:
     """The time of a line, where a program noted one."""
-    for name in _TIMES:
+    for name in shapes.TIMES:
         value = line.get(name)
         if value is None:
             continue
