@@ -69,6 +69,14 @@ def settle(page: Any) -> None:
     page.evaluate(frames, 12)
 
 
+def opened_later(page: Any) -> Any:
+    """The same address in a page of its own, for what a browser must remember. Not a reload: that may end the process
+    of the page that goes before what it was told to keep has left it."""
+    later = page.context.new_page()
+    later.goto(page.url)
+    return later
+
+
 def resting(part: Any) -> dict[str, float]:
     """Where a part of a page is, once it stays there: a page that is still being laid out moves what it shows."""
     last = None
