@@ -69,7 +69,10 @@ def preview(text: str) -> str:
 
 def storable(text: str) -> bytes:
     """Text as SQLite can hold it: no NUL, no lone surrogate."""
-    data = text.encode("utf-8", "replace")
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "replace")
     return data.replace(b"\0", b" ") if b"\0" in data else data
 
 
@@ -80,8 +83,8 @@ def fit(text: str | None) -> str | None:
 
 def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:
     """The row of a round."""
-    prompt = round_.prompt
-    thinking = [b for b in round_.blocks() if isinstance(b, Thinking)]
+    prompt, blocks = round_.prompt, round_.blocks()
+    thinking = [b for b in blocks if isinstance(b, Thinking)]
     answers = (text_of(m) for m in round_.messages if m.role == "assistant" and not m.sidechain)
     return RoundRow(
         session_id,
@@ -90,7 +93,7 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
         engagement_id,
         preview(text_of(prompt)) if prompt else "",
         preview(next((answer for answer in answers if answer.strip()), "")),
-        sum(1 for b in round_.blocks() if isinstance(b, Tool) and b.name),
+        sum(1 for b in blocks if isinstance(b, Tool) and b.name),
         len(thinking),
         sum(len(b.text) for b in thinking),
         round_.token_count,
