@@ -134,6 +134,21 @@ def test_a_parent_that_is_not_there_is_named(archive: Archive, user: Path) -> No
     ]
 
 
+def test_a_parent_that_was_inscribed_too_early_is_named(archive: Archive, user: Path) -> None:
+    origin = Thread(ORIGIN).turn("one")
+    path = origin.write(user)
+    archive.inscribe()
+    fork = Thread(FORK, origin.turn("two")).turn("three").write(user)
+    path.unlink()
+    archive.inscribe()
+    exported = archive.export(FORK, Request(source="pi"))
+    assert told_losses(exported) == [
+        ("the end of the history before the fork", f"session {ORIGIN} was inscribed before it came so far")
+    ]
+    fork.unlink()
+    assert f"session {ORIGIN}, which was inscribed before it came so far" in archive.restore(FORK)[-1].note
+
+
 @pytest.mark.parametrize("agent", ["codex", "claude-code", "pi", "opencode", "atif"])
 def test_an_export_begins_where_the_first_session_began(
     archive: Archive, threads: dict[str, Path], agent: str, tmp_path: Path

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from msgspec import Struct
 
 from muniment import sources
 from muniment.model import Event, Facts, Round
-from muniment.sources.base import Start, session_id_of
-from muniment.sources.lines import records
+from muniment.sources.base import Source, Start, session_id_of
+from muniment.sources.lines import Record, records
 from muniment.store import evidence, rounds
 from muniment.store.index import Index, Listed
 from muniment.store.layout import Layout, Shelf
@@ -23,15 +24,29 @@ class Earlier(Struct, frozen=True):
     end: int
     """Its first record that is no part of the other."""
 
+    @property
+    def source(self) -> Source:
+        return sources.named(self.facts.source)
+
     def rounds(self) -> Iterator[Round]:
         """Its rounds up to there, read from the evidence: the last may end before its time."""
-        manifest = evidence.load(self.shelf.evidence)
-        if manifest is None or manifest.main is None:
-            return
-        source, kept = sources.named(manifest.source), manifest.main
-        lines = records(source.open(kept.name, evidence.read(self.shelf.evidence, kept)))
         facts = Facts(self.facts.session_id, self.facts.source, native_id=self.facts.native_id)
-        yield from source.read(source.until(lines, self.end), facts)
+        yield from self.source.read(takewhile(self._is_part, self._records()), facts)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it was inscribed before it had all that the other begins with."""
+        known = (number for record in self._records() if (number := self.source.ordinal(record)) is not None)
+        return all(number < self.end - 1 for number in known)
+
+    def _is_part(self, record: Record) -> bool:
+        number = self.source.ordinal(record)
+        return number is None or number < self.end
+
+    def _records(self) -> Iterator[Record]:
+        manifest = evidence.load(self.shelf.evidence)
+        if manifest and (kept := manifest.main):
+            yield from records(self.source.open(kept.name, evidence.read(self.shelf.evidence, kept)))
 
 
 class Before(Struct, frozen=True):
@@ -40,6 +55,11 @@ class Before(Struct, frozen=True):
     earlier: tuple[Earlier, ...] = ()
     missing: str | None = None
     """The session in which it begins, if that is not in the archive."""
+
+    @property
+    def short(self) -> str | None:
+        """The session of which the archive has less than what belongs here, if there is one."""
+        return next((one.facts.session_id for one in self.earlier if one.is_short), None)
 
     def rounds(self) -> Iterator[Round]:
         for one in self.earlier:

@@ -93,6 +93,8 @@ def _left_before(before: Before, request: Request) -> list[Loss]:
         return [Loss("before it", what, f"it is in the document of session {before.earlier[-1].facts.session_id}")]
     if request.whole and before.missing:
         return [Loss("before it", what, f"it is in session {before.missing}, which is not in the archive")]
+    if request.whole and (short := before.short):
+        return [Loss("before it", f"the end of {what}", f"session {short} was inscribed before it came so far")]
     return []
 
 

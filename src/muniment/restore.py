@@ -63,10 +63,16 @@ def restore(
     plans = [plan for one in before.earlier for plan in _plans(one.shelf, one.facts, along, env)]
     plans += _plans(shelf, facts, target, env)
     restored = [plan.carry_out() for plan in plans]
-    if before.missing and restored:
-        note = f"it goes on from session {before.missing}, which is not in the archive: its agent may refuse it"
-        restored[-1] = structs.replace(restored[-1], note=note)
+    if restored and (lacks := _lacks(before)):
+        restored[-1] = structs.replace(restored[-1], note=f"it goes on from {lacks}: its agent may refuse it")
     return restored
+
+
+def _lacks(before: Before) -> str:
+    """What of the sessions that one begins in is not there."""
+    if before.missing:
+        return f"session {before.missing}, which is not in the archive"
+    return f"session {short}, which was inscribed before it came so far" if (short := before.short) else ""
 
 
 def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[_Plan]:

@@ -95,7 +95,7 @@ class Start(Struct, frozen=True):
     session: str
     """The other, by the agent's own id."""
     end: int
-    """The first record there that is no part of it, as the agent counts them; `Source.until` finds it."""
+    """The first record there that is no part of it, as the agent counts them (`Source.ordinal`)."""
 
 
 class Hints(Struct, frozen=True):
@@ -208,9 +208,9 @@ class Source:
         `facts.prompts_only` says that the records are lines of a history, as `remembered` gave them."""
         raise NotImplementedError
 
-    def until(self, records: Iterable[Record], end: int) -> Iterable[Record]:
-        """The records of a session with which another begins; `end` is what `Hints.start` of that one tells."""
-        return records
+    def ordinal(self, record: Record) -> int | None:
+        """The number of a record as the agent counts them, for sessions that begin in another (`Hints.start`)."""
+        return None
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

@@ -46,8 +46,8 @@ class Codex(Source):
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
 
-    def until(self, records: Iterable[Record], end: int) -> Iterable[Record]:
-        return forks.until(records, end)
+    def ordinal(self, record: Record) -> int | None:
+        return forks.ordinal(record)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muniment.sources.base import Start
@@ -18,16 +17,9 @@ def start(head: dict[str, Any]) -> Start | None:
     return Start(thread, end) if thread and isinstance(end, int) else None
 
 
-def until(lines: Iterable[Record], end: int) -> Iterator[Record]:
-    """The records before the one with this ordinal: bytes differ in a thread that was moved, ordinals do not."""
-    for record in lines:
-        if (ordinal := _ordinal(record.raw)) is not None and ordinal >= end:
-            return
-        yield record
-
-
-def _ordinal(raw: bytes) -> int | None:
+def ordinal(record: Record) -> int | None:
+    """The number of a record in its thread: bytes differ in a thread that was moved, numbers do not."""
     try:
-        return records.decode(raw).ordinal
+        return records.decode(record.raw).ordinal
     except ValueError:
         return None
