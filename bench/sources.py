@@ -15,9 +15,9 @@ from .shapes import SPOKEN, grown
 from .tables import figure, table
 from .trees import Corpus, Tree, described, discard, fresh, has_uuid, warm
 
-BYTES = 30_000_000
+BYTES = 60_000_000
 QUICK_BYTES = 4_000_000
-ROUNDS = 3
+ROUNDS = 5
 SMALL_BYTES = 40_000
 SMALL_FILES = 1_000
 SMALL = "small files"
