@@ -14,7 +14,7 @@ from muniment.archive import Archive
 from muniment.errors import Unsupported
 from muniment.model import Facts, Round, Text, Tool, Unknown
 from muniment.restore import Target
-from muniment.sources import exports, find_in, named, recognise
+from muniment.sources import find_in, named, object_lines, raw_json, recognise
 from muniment.sources.base import Found, Move, bytes_of
 from muniment.sources.lines import MAX_LINE_BYTES, records
 
@@ -87,20 +87,20 @@ def damage(rounds: list[Round]) -> list[str]:
 def test_objects_lie_where_they_are_found_however_the_file_is_cut(values: list[Any], indent: Any, size: int) -> None:
     data = json.dumps(values, indent=indent).encode()
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    found = [json.loads(data[span.start : span.end]) for span in exports.objects(pieces)]
+    found = [json.loads(data[span.start : span.end]) for span in raw_json.objects(pieces)]
     assert found == [value for value in values if isinstance(value, dict)]
 
 
 @given(values=st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=3), max_size=5))
 def test_objects_may_stand_on_lines_of_their_own(values: list[Any]) -> None:
     data = b"\n".join(json.dumps(value).encode() for value in values)
-    assert [json.loads(data[span.start : span.end]) for span in exports.objects([data])] == values
+    assert [json.loads(data[span.start : span.end]) for span in raw_json.objects([data])] == values
 
 
 @given(values=st.lists(JSON, max_size=5), indent=st.sampled_from([None, 2]))
 def test_the_quick_way_finds_the_same_objects(values: list[Any], indent: Any) -> None:
     data = json.dumps(values, indent=indent, ensure_ascii=False).encode()
-    assert exports.elements(data) == list(exports.objects([data]))
+    assert raw_json.elements(data) == list(raw_json.objects([data]))
 
 
 @given(
@@ -110,24 +110,24 @@ def test_the_quick_way_finds_the_same_objects(values: list[Any], indent: Any) ->
 )
 def test_every_object_is_made_into_lines_be_it_alone_or_not(values: list[Any], before: bytes, behind: bytes) -> None:
     data = before + b",".join(json.dumps(value).encode() for value in values) + behind
-    made = exports.lines([data[:3], data[3:]], lambda raw: [raw])
+    made = object_lines.lines([data[:3], data[3:]], lambda raw: [raw])
     assert [json.loads(raw) for raw in made] == values
 
 
 @given(value=st.dictionaries(st.text(max_size=6), JSON, min_size=1, max_size=3), behind=st.sampled_from([b"", b" \n"]))
 def test_how_much_of_a_value_is_there_is_told(value: Any, behind: bytes) -> None:
     data = json.dumps(value).encode()
-    assert exports.extent(data + behind) == "whole"
-    assert exports.extent(data[:-1]) == exports.extent(data[:1]) == "cut"
-    assert "whole" not in {exports.extent(data[:end]) for end in range(1, len(data))}
-    assert exports.extent(data + b"\n" + data) == exports.extent(b"{]") == "unknown"
+    assert raw_json.extent(data + behind) == "whole"
+    assert raw_json.extent(data[:-1]) == raw_json.extent(data[:1]) == "cut"
+    assert "whole" not in {raw_json.extent(data[:end]) for end in range(1, len(data))}
+    assert raw_json.extent(data + b"\n" + data) == raw_json.extent(b"{]") == "unknown"
 
 
 @given(data=st.binary(max_size=200))
 def test_any_bytes_can_be_taken_apart(data: bytes) -> None:
-    spans = list(exports.objects([data[:50], data[50:]]))
+    spans = list(raw_json.objects([data[:50], data[50:]]))
     assert all(0 <= span.start < span.end <= len(data) for span in spans)
-    b"".join(exports.lines([data], lambda raw: [raw]))
+    b"".join(object_lines.lines([data], lambda raw: [raw]))
 
 
 def test_an_object_that_is_too_large_is_told_of_and_not_held() -> None:
@@ -136,7 +136,7 @@ def test_an_object_that_is_too_large_is_told_of_and_not_held() -> None:
         yield from (b"x" * (1 << 20) for _ in range((MAX_LINE_BYTES >> 20) + 2))
         yield b'"},{"b":1}]'
 
-    made = b"".join(exports.lines(pieces(), lambda raw: [raw + b"\n"])).split(b"\n")
+    made = b"".join(object_lines.lines(pieces(), lambda raw: [raw + b"\n"])).split(b"\n")
     assert made[0].startswith(b"# an object of 69")
     assert made[0].endswith(b"is kept and not read")
     assert made[1:] == [b'{"b":1}', b""]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from muniment.sources import exports
+from muniment.sources import exports, object_lines
 from muniment.sources.base import Claim, Found
 from muniment.sources.chatgpt import claims, records, told
 from muniment.sources.loose import LooseSource
@@ -30,7 +30,7 @@ class ChatGpt(LooseSource):
         return exports.gather(self.name, paths, root, ("conversation_id", "id"))
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        return exports.lines(pieces, records.lines, records.taken_apart)
+        return object_lines.lines(pieces, records.lines, records.taken_apart)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

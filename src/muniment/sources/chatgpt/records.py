@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import codec
-from muniment.sources import exports
+from muniment.sources import raw_json
 from muniment.sources.chats import flat
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
@@ -66,7 +66,7 @@ class _Conversation(NamedTuple):
 
 def taken_apart(conversation: bytes) -> _Conversation:
     """One conversation; raises what decoding raises."""
-    known = exports.apart(conversation)
+    known = raw_json.apart(conversation)
     tree = _nodes(known.pop(MAPPING, b"{}"))
     return _Conversation(known, tree, codec.loads(bytes(known.get(CURRENT, b"null"))))
 
@@ -141,16 +141,16 @@ def _nodes(mapping: msgspec.Raw | bytes) -> _Tree:
     try:
         return _tree.decode(mapping)
     except ValueError:
-        return {name: _node(raw) for name, raw in exports.apart(mapping).items()}
+        return {name: _node(raw) for name, raw in raw_json.apart(mapping).items()}
 
 
 def _node(raw: msgspec.Raw) -> _Node:
     """A node; one of another shape stands by itself, with all that it is."""
     try:
-        fields: dict[str, Any] = exports.apart(raw)
+        fields: dict[str, Any] = raw_json.apart(raw)
         own = {name: codec.loads(bytes(fields[name])) for name in ("id", "parent") if name in fields}
         return msgspec.convert({**fields, **own}, _Node)
-    except exports.DAMAGE:
+    except raw_json.DAMAGE:
         return _Node(message=raw)
 
 
@@ -159,14 +159,14 @@ def _message(node: _Node) -> _Message:
         return _told.decode(node.message) or _Message()
     except msgspec.ValidationError:
         return _Message()
-    except exports.DAMAGE:  # half of a character stands in it, or it is damaged
+    except raw_json.DAMAGE:  # half of a character stands in it, or it is damaged
         return _loosely(bytes(node.message))
 
 
 def _loosely(raw: bytes) -> _Message:
     try:
         return msgspec.convert(codec.loads(raw), _Message | None) or _Message()
-    except exports.DAMAGE:
+    except raw_json.DAMAGE:
         return _Message()
 
 

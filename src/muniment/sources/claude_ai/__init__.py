@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from muniment.sources import exports
+from muniment.sources import exports, object_lines
 from muniment.sources.base import Claim, Found
 from muniment.sources.claude_ai import claims, records, told
 from muniment.sources.loose import LooseSource
@@ -29,7 +29,7 @@ class ClaudeAi(LooseSource):
         return exports.gather(self.name, paths, root, ("uuid",))
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        return exports.lines(pieces, records.lines, records.taken_apart, records.readable)
+        return object_lines.lines(pieces, records.lines, records.taken_apart, records.readable)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from muniment.sources import documents, exports
+from muniment.sources import documents, raw_json
 from muniment.sources.chats import flat
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
@@ -30,8 +30,8 @@ _Fields = dict[str, msgspec.Raw]
 
 def taken_apart(conversation: bytes) -> tuple[_Fields, list[msgspec.Raw]]:
     """What is known of a conversation, and its messages; raises what decoding raises."""
-    known = exports.apart(conversation)
-    return known, exports.listed(known.pop(MESSAGES, b"[]"))
+    known = raw_json.apart(conversation)
+    return known, raw_json.listed(known.pop(MESSAGES, b"[]"))
 
 
 def lines(conversation: tuple[_Fields, list[msgspec.Raw]]) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from muniment.model import codec
-from muniment.sources import exports
+from muniment.sources import object_lines
 from muniment.sources.messages import shapes
 
 _GIVEN = ("messages", "input")
@@ -23,7 +23,7 @@ _GIVEN = ("messages", "input")
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The conversation of a file."""
     said = _Conversation()
-    return exports.lines(pieces, said.lines, _decoded, said.leniently)
+    return object_lines.lines(pieces, said.lines, _decoded, said.leniently)
 
 
 def _decoded(raw: bytes) -> tuple[bytes, Any]:
@@ -58,7 +58,7 @@ class _Conversation:
         if value and not shapes.is_message(value) and shapes.is_exchange(value):
             yield from (codec.encode(line) + b"\n" for line in self._exchange(value))
         else:
-            yield from exports.as_it_is(raw)
+            yield from object_lines.as_it_is(raw)
 
     def _exchange(self, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
         request, answer = codec.mapping(value.get("request")), codec.mapping(value.get("response"))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from muniment.model import codec
 from muniment.sources.base import Found, bytes_of, found_session, source_file
-from muniment.sources.exports import extent, fields, objects
 from muniment.sources.messages import exchanges, shapes
+from muniment.sources.raw_json import extent, fields, objects
 
 NAME = "messages"
 _SUFFIXES = (".json", ".jsonl", ".ndjson")

@@ -1,0 +1,98 @@
+"""A file of JSON objects as lines: what a reader of lines is given of a document that holds conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TypeVar
+
+from muniment.sources.chats import beginning, flat, unread
+from muniment.sources.lines import MAX_LINE_BYTES
+from muniment.sources.raw_json import DAMAGE, objects, whole
+
+T = TypeVar("T")
+
+_AROUND = b"[], \t\r\n\xef\xbb\xbf"
+
+
+def as_it_is(raw: bytes) -> Iterable[bytes]:
+    """An object as one line."""
+    return (flat(raw) + b"\n",)
+
+
+def lines(
+    pieces: Iterable[bytes],
+    make: Callable[[T], Iterable[bytes]],
+    take_apart: Callable[[bytes], T] = whole,
+    otherwise: Callable[[bytes], Iterable[bytes]] = as_it_is,
+) -> Iterator[bytes]:
+    """The lines of every object; what is no object and stands between is a line too.
+
+    `make` makes them of what `take_apart` gives; where that raises one of `DAMAGE`, `otherwise` does of the bytes.
+    An object larger than any line may be is told of by a line that cannot be read: it is kept, and damage to a reader.
+    """
+
+    def made(raw: bytes) -> Iterable[bytes]:
+        known = _taken_apart(raw, take_apart)
+        return otherwise(raw) if known is None else make(known)
+
+    begun, rest = beginning(pieces)
+    alone = begun.strip(_AROUND)  # the part of most sessions is one object and no other
+    if (known := _taken_apart(alone, take_apart)) is not None:
+        yield from make(known)
+    elif _taken_apart(alone, whole):
+        yield from otherwise(alone)
+    else:
+        yield from _one_by_one(chain([begun], rest), made)
+
+
+def _taken_apart(raw: bytes, take_apart: Callable[[bytes], T]) -> T | None:
+    """What these bytes hold, if they are one object."""
+    try:
+        return take_apart(raw) if raw.startswith(b"{") else None
+    except DAMAGE:
+        return None
+
+
+def _one_by_one(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
+    held = _Held()
+    for span in objects(held.noting(pieces)):
+        yield from _odd(held.take(span.start))
+        lost = held.lost
+        raw = held.take(span.end)
+        yield from make(raw) if not lost else (unread(f"an object of {lost + len(raw)} bytes is kept and not read"),)
+    yield from _odd(bytes(held.data))
+
+
+class _Held:
+    """The bytes that were read and not yet used, as many as may be held."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.offset = 0
+        self.lost = 0
+        """Bytes before these that could not be held."""
+
+    def noting(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            if len(self.data) + len(piece) > MAX_LINE_BYTES:
+                self.lost += len(self.data)
+                self.offset += len(self.data)
+                self.data.clear()
+            self.data += piece
+            yield piece
+
+    def take(self, end: int) -> bytes:
+        """What there is up to a place in the file."""
+        length = max(0, end - self.offset)
+        taken = bytes(self.data[:length])
+        del self.data[:length]
+        self.offset += length
+        if length:
+            self.lost = 0
+        return taken
+
+
+def _odd(raw: bytes) -> Iterator[bytes]:
+    if odd := raw.strip(_AROUND):
+        yield flat(odd) + b"\n"
