@@ -33,10 +33,11 @@ from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
 from muniment.sources.base import Found
 from muniment.store import engagements, index, listings, roster, rounds
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.roster import Entry, Roster
 from muniment.store.rows import fit
+from muniment.store.session_table import Listed
 
 if TYPE_CHECKING:  # what the methods that need them import: others start sooner without
     from muniment import budget, check, instructions, lineage

@@ -12,8 +12,9 @@ from muniment.model import Event, Facts, Round
 from muniment.sources.base import Source, Start, session_id_of
 from muniment.sources.lines import Record, records
 from muniment.store import evidence, rounds
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 
 
 class Earlier(Struct, frozen=True):

@@ -16,8 +16,9 @@ from muniment.errors import NotFound
 from muniment.ingest import settle
 from muniment.store import edits, engagements, index, listings, page, roster
 from muniment.store.edits import Edit
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, safe_name
+from muniment.store.session_table import Listed
 from muniment.tagging import now
 
 

@@ -17,8 +17,9 @@ from muniment.model import codec
 from muniment.model.engagements import Ingested
 from muniment.store import edits, engagements, head, index, listings, page
 from muniment.store.edits import Edit
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.session_table import Listed
 
 MAX_SUMMARY = 500
 MAX_TAGS = 30

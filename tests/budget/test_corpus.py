@@ -12,7 +12,7 @@ import pytest
 from muniment.archive import Archive
 from muniment.budget import Budget
 from muniment.store import evidence
-from muniment.store.index import Listed
+from muniment.store.session_table import Listed
 
 pytestmark = pytest.mark.corpus
 CLAUDE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

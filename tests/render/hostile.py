@@ -10,8 +10,8 @@ from muniment.model import Compaction, Event, Facts, Media, Message, Ref, Round,
 from muniment.model.engagements import Ingested, KeptEngagement
 from muniment.render.known import Known
 from muniment.store import rounds as stored
-from muniment.store.index import Listed
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 
 SESSION = "00000000-0000-4000-8000-000000000001"
 HOST = "http://evil.invalid"

@@ -18,7 +18,7 @@ from muniment.archive import Archive
 from muniment.inscribe import Outcome
 from muniment.model import Round, Text
 from muniment.restore import Target
-from muniment.store.index import Listed
+from muniment.store.session_table import Listed
 from tests.builder import ClaudeSession
 
 DAY = 86_400

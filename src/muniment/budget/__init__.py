@@ -22,8 +22,9 @@ from muniment.budget.work import Known as Known
 from muniment.budget.work import of as of
 from muniment.prices import Price, price_of_model
 from muniment.store import rounds as stored
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.session_table import Listed
 
 
 def read(layout: Layout, session: Listed, env: Mapping[str, str]) -> Budget:

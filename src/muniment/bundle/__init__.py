@@ -27,8 +27,9 @@ from muniment.bundle.place import Placed
 from muniment.errors import StoreError
 from muniment.moving import bucket
 from muniment.store import index, roster
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, safe_name
+from muniment.store.session_table import Listed
 
 __all__ = ["Limits", "Packed", "Placed", "bundle", "unbundle"]
 

@@ -26,8 +26,8 @@ from muniment.errors import Conflict, NotFound, StoreError
 from muniment.model import codec
 from muniment.prospective import kept as prospective
 from muniment.store import edits, engagements, evidence, roster
-from muniment.store.index import Listed
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 
 LEVEL = 6
 _DERIVED = ("session.db", "session.db-wal", "session.db-shm", "index.md")

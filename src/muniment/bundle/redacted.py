@@ -27,8 +27,8 @@ from muniment.sources.base import Source
 from muniment.sources.lines import records
 from muniment.store import edits, engagements, evidence, head, page, roster
 from muniment.store.evidence import Appender, Kept
-from muniment.store.index import Listed
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 
 
 class Hidden(Struct):

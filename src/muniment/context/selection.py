@@ -14,9 +14,10 @@ from msgspec import Struct
 from muniment.errors import MunimentError, NotFound
 from muniment.search import Query, find_touched, search
 from muniment.search.query import Condition, joined, of_round, of_session, teach
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.rows import fit
+from muniment.store.session_table import Listed
 
 MOST_HITS = 500
 Numbers = frozenset[int]

@@ -17,8 +17,9 @@ from muniment.model.engagements import Ingested
 from muniment.prospective import kept
 from muniment.prospective.record import Record
 from muniment.store import engagement_table, engagements
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.session_table import Listed
 
 _TOLD = "#"
 """Stands in a state before the mark of what was told."""

@@ -12,8 +12,8 @@ from muniment.model import Facts, Problem
 from muniment.sources.base import Found, SourceFile
 from muniment.store import rows
 from muniment.store.evidence import Kept
-from muniment.store.index import SessionRow
 from muniment.store.rows import NOTHING, Span
+from muniment.store.session_table import SessionRow
 
 
 class Progress(Struct, frozen=True, omit_defaults=True):

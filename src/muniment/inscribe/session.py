@@ -14,9 +14,9 @@ from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
 from muniment.store import edits, evidence, page, versions
 from muniment.store.evidence import Kept
-from muniment.store.index import SessionRow
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import NOTHING, Span
+from muniment.store.session_table import SessionRow
 from muniment.store.versions import Choice
 
 

@@ -28,8 +28,9 @@ from muniment.model import Event, Facts, Round, Tool
 from muniment.secrets import Numbered
 from muniment.sources.base import Source
 from muniment.store import rounds as stored
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.session_table import Listed
 
 _PREVIOUS = """SELECT session_id FROM sessions WHERE cwd = ? AND source = ? AND started < ? AND session_id <> ?
   ORDER BY started DESC LIMIT 1"""

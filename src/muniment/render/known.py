@@ -9,8 +9,9 @@ from msgspec import Struct
 from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested, KeptEngagement
 from muniment.store import engagements, head
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 
 PAGE_VERSION = 2
 """Raised when pages come out differently, so that a site is written anew."""

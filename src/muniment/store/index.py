@@ -14,63 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from msgspec import Struct
 
 from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested
-from muniment.store import connection, edits, engagement_table, round_table, schema, text_table
+from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import RoundRow, Span, TextRow, UsageRow, fit
-
-
-class SessionRow(Struct, frozen=True):
-    """What the archive knows of one session."""
-
-    session_id: str
-    agent_id: str
-    facts: Facts
-    summary: str
-    sidechains: dict[str, Facts]
-    source_bytes: int
-    path: str
-
-
-class Listed(Struct, frozen=True):
-    """One session in a listing."""
-
-    session_id: str
-    agent_id: str
-    source: str
-    title: str
-    summary: str
-    model: str | None
-    cwd: str | None
-    branch: str | None
-    started: str | None
-    ended: str | None
-    rounds: int
-    prompts: int
-    messages: int
-    tool_calls: int
-    tokens: int
-    problems: int
-    sidechains: int
-    source_bytes: int
-    path: str
-    versions: int
-    copies: int
-    """How many other sessions begin with the same record: forks and resume copies."""
-
-
-_LISTED = """SELECT session_id, agent_id, source, title, summary, model, cwd, branch, started, ended, rounds, prompts,
-  messages, tool_calls, tokens, problems, sidechains, source_bytes, path,
-  (SELECT count(*) FROM versions v WHERE v.session = s.id),
-  CASE WHEN origin IS NULL THEN 0
-       ELSE (SELECT count(*) - 1 FROM sessions o WHERE o.origin = s.origin) END
-FROM sessions s"""
+from muniment.store.session_table import Listed, SessionRow
 
 
 def exists(layout: Layout) -> bool:
@@ -213,37 +166,7 @@ class Index:
 
     def put_session(self, key: int, row: SessionRow) -> None:
         """What is known of a session as a whole, replaced."""
-        f = row.facts
-        self.db.execute(
-            """UPDATE sessions SET agent_id=?, source=?, title=?, summary=?, model=?, cwd=?, branch=?, started=?,
-            ended=?, rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?,
-            origin=?, path=?, facts=? WHERE id=?""",
-            (
-                fit(row.agent_id),
-                fit(f.source),
-                fit(f.display_title),
-                fit(row.summary),
-                fit(f.model),
-                fit(f.first_cwd or f.cwd),
-                fit(f.branch),
-                fit(f.started),
-                fit(f.ended),
-                f.rounds,
-                f.prompts,
-                f.messages,
-                f.tool_calls,
-                f.tokens + sum(side.tokens for side in row.sidechains.values()),
-                f.problems + sum(side.problems for side in row.sidechains.values()),
-                len(row.sidechains),
-                row.source_bytes,
-                fit(f.origin),
-                fit(row.path),
-                codec.encode(f).decode(),
-                key,
-            ),
-        )
-        sides = [(key, fit(id_), codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
-        self.db.executemany("INSERT OR REPLACE INTO sidechains VALUES (?,?,?)", sides)
+        session_table.replace(self.db, key, row)
 
     def put_version(self, key: int, hash8: str, path: str, facts: Facts) -> None:
         values = (key, hash8, fit(path), codec.encode(facts).decode())
@@ -295,9 +218,7 @@ class Index:
 
     def sessions(self, where: str = "", *values: Any) -> Iterator[Listed]:
         """Sessions, the latest first."""
-        sql = f"{_LISTED} {where} ORDER BY ended IS NULL, ended DESC, session_id"
-        for row in self.db.execute(sql, values):
-            yield Listed(*row)
+        return session_table.listed(self.db, where, *values)
 
     def find(self, name: str) -> Listed:
         """The session with this id, unique prefix, id of its agent's own, or `last`."""

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from muniment import files
 from muniment.model.words import shortened
 from muniment.store import escape
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import RoundRow
+from muniment.store.session_table import Listed
 
 
 def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:

@@ -15,8 +15,9 @@ from muniment.search import FoundEngagement, Query
 from muniment.search.engagements import every
 from muniment.search.query import teach
 from muniment.store import head, page
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
+from muniment.store.session_table import Listed
 from muniment.viewing.everything import named_by_hand
 from muniment.viewing.shapes import (
     BudgetAnswer,

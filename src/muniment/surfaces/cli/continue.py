@@ -10,7 +10,7 @@ from muniment import sources
 from muniment.archive import Archive
 from muniment.errors import NotFound
 from muniment.export import Request
-from muniment.store.index import Listed
+from muniment.store.session_table import Listed
 from muniment.surfaces.cli import exporting
 
 

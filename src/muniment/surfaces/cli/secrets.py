@@ -12,8 +12,8 @@ from muniment.errors import StoreError
 from muniment.secrets import new_key
 from muniment.secrets.places import Place, in_round
 from muniment.store import rounds
-from muniment.store.index import Listed
 from muniment.store.layout import Shelf
+from muniment.store.session_table import Listed
 from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, table, talk
 

@@ -16,9 +16,10 @@ from muniment.model import codec
 from muniment.model.engagements import runs
 from muniment.search import FoundEngagement, Query
 from muniment.store import document, rounds
-from muniment.store.index import Index, Listed
+from muniment.store.index import Index
 from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
+from muniment.store.session_table import Listed
 from muniment.surfaces.cli.output import many
 from muniment.surfaces.mcp.fence import Answer, fenced, value_without_secrets, without_secrets
 from muniment.surfaces.mcp.finding import ranges
