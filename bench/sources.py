@@ -26,11 +26,11 @@ ONE_CORE = ("taskset", "--cpu-list", "0")
 METHOD = f"""\
 ## Every source
 
-One `muniment inscribe` of a tree of each source into a new archive, best of {ROUNDS} runs. Megabytes are those of the
-source files; the program is held to one core, and its time is processor time, its own start included. Trees are copies
-of real sessions under new ids, where the corpus has enough of a source; else real Claude Code sessions told again in
-its format: {BYTES // 1_000_000} MB of each. The last tree has sessions of at most {SMALL_BYTES // 1000} kB: there the
-files of a session in the store cost more than its bytes.
+One `muniment inscribe` of a tree of each source into a new archive, one tree after the other and all again, best of
+{ROUNDS} runs. Megabytes are those of the source files; the program is held to one core, and its time is processor time,
+its own start included. Trees are copies of real sessions under new ids, where the corpus has enough of a source; else
+real Claude Code sessions told again in its format: {BYTES // 1_000_000} MB of each. The last tree has sessions of at
+most {SMALL_BYTES // 1000} kB: there the files of a session in the store cost more than its bytes.
 """
 
 
@@ -67,25 +67,26 @@ def inscribe_every_source(muniment: Path, corpus: Corpus, ceiling: Ceiling, quic
     trees = {source.name: grown(source, corpus, size) for source in all_sources()}
     trees[SMALL] = small_files(corpus, SMALL_FILES // 10 if quick else SMALL_FILES)
     work = corpus.work / f"sources-{os.getpid()}"
+    speeds = [Speed(name, tree) for name, tree in trees.items()]
     try:
-        speeds = [_timed(name, tree, muniment, work, ceiling, quick) for name, tree in trees.items()]
+        for number in range(1 if quick else ROUNDS):
+            for speed in speeds:
+                _time(speed, number, muniment, work, ceiling)
     finally:
         discard(work)
     failed = [f"muniment failed on {speed.tree.title}" for speed in speeds if any(run.exit_code for run in speed.runs)]
     return Speeds(speeds, failed)
 
 
-def _timed(name: str, tree: Tree, muniment: Path, work: Path, ceiling: Ceiling, quick: bool) -> Speed:
-    warm(tree)
-    speed = Speed(name, tree)
-    for number in range(1 if quick else ROUNDS):
-        home = fresh(work / f"{name}-{number}")
-        command = [*ONE_CORE, str(muniment), "--store", str(home / "store"), "inscribe", str(tree.projects)]
-        env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        log = work.parent / "logs" / f"source-{name}.log"
-        speed.runs.append(measure(command, env, log, ceiling, fine=number == 0))
-    told(f"  {name}: {speed.megabytes_per_second:.1f} MB/s, {speed.peak_bytes / 2**20:.0f} MiB")
-    return speed
+def _time(speed: Speed, number: int, muniment: Path, work: Path, ceiling: Ceiling) -> None:
+    """One run. All trees have one before any has its next: a slow minute of the machine is nobody's alone."""
+    warm(speed.tree)
+    home = fresh(work / f"{speed.name}-{number}")
+    command = [*ONE_CORE, str(muniment), "--store", str(home / "store"), "inscribe", str(speed.tree.projects)]
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    log = work.parent / "logs" / f"source-{speed.name}.log"
+    speed.runs.append(measure(command, env, log, ceiling, fine=number == 0))
+    told(f"  {speed.name}: {speed.megabytes_per_second:.1f} MB/s, {speed.peak_bytes / 2**20:.0f} MiB")
 
 
 def small_files(corpus: Corpus, count: int) -> Tree:
