@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,16 @@ def test_a_parent_that_was_inscribed_too_early_is_named(archive: Archive, user: 
     ]
     fork.unlink()
     assert f"session {ORIGIN}, which was inscribed before it came so far" in archive.restore(FORK)[-1].note
+
+
+def test_of_a_parent_without_numbers_nothing_is_said(archive: Archive, user: Path) -> None:
+    origin = Thread(ORIGIN).turn("one")
+    path = origin.write(user)
+    path.write_bytes(re.sub(rb'"ordinal":\d+,?', b"", origin.data))
+    Thread(FORK, origin).turn("two").write(user)
+    archive.inscribe()
+    assert b"ordinal" not in path.read_bytes()
+    assert told_losses(archive.export(FORK, Request(source="pi"))) == []
 
 
 @pytest.mark.parametrize("agent", ["codex", "claude-code", "pi", "opencode", "atif"])

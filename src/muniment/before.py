@@ -36,9 +36,10 @@ class Earlier(Struct, frozen=True):
 
     @property
     def is_short(self) -> bool:
-        """Whether it was inscribed before it had all that the other begins with."""
-        known = (number for record in self._records() if (number := self.source.ordinal(record)) is not None)
-        return all(number < self.end - 1 for number in known)
+        """Whether less of it is there than the other begins with; of records without numbers nobody can tell."""
+        numbers = [self.source.ordinal(record) for record in self._records()]
+        known = [number for number in numbers if number is not None]
+        return max(known) < self.end - 1 if known else not numbers
 
     def _is_part(self, record: Record) -> bool:
         number = self.source.ordinal(record)
