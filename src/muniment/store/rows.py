@@ -69,10 +69,7 @@ def preview(text: str) -> str:
 
 def storable(text: str) -> bytes:
     """Text as SQLite can hold it: no NUL, no lone surrogate."""
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        data = text.encode("utf-8", "replace")
+    data = text.encode("utf-8", "replace")
     return data.replace(b"\0", b" ") if b"\0" in data else data
 
 
