@@ -69,12 +69,15 @@ def settle(page: Any) -> None:
     page.evaluate(frames, 12)
 
 
-def opened_later(page: Any) -> Any:
-    """The same address in a page of its own, for what a browser must remember. Not a reload: that may end the process
-    of the page that goes before what it was told to keep has left it."""
+def asked_later(page: Any, script: str) -> Any:
+    """What a page says that is opened later at the same address: for what a browser must remember. Not a reload: that
+    may end the process of the page that goes before what it was told to keep has left it."""
     later = page.context.new_page()
-    later.goto(page.url)
-    return later
+    try:
+        later.goto(page.url)
+        return later.evaluate(script)
+    finally:
+        later.close()
 
 
 def resting(part: Any) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import expect, opened_later, until
+from tests.browser import asked_later, expect, until
 from tests.builder import ClaudeSession, conversation, tool
 from tests.page.conftest import Open, Viewer
 from tests.page.test_timeline import CANVAS, drawn, home
@@ -68,13 +68,15 @@ def test_colours_can_be_read(visit: Open, theme: str) -> None:
 def test_the_theme_can_be_chosen_and_is_kept(visit: Open) -> None:
     page = home(visit, color_scheme="light")
 
-    def is_dark(page: Any) -> bool:
-        return luminance(page.evaluate("getComputedStyle(document.documentElement).backgroundColor")) < 0.05
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
 
-    until(page, lambda: is_dark(page), False)
+    def is_dark() -> bool:
+        return luminance(page.evaluate(ground)) < 0.05
+
+    until(page, is_dark, False)
     page.get_by_role("button", name="Dark theme").click()
-    until(page, lambda: is_dark(page))
-    until(page, lambda: is_dark(opened_later(page)))
+    until(page, is_dark)
+    until(page, lambda: luminance(asked_later(page, ground)) < 0.05)
 
 
 def test_everything_that_can_be_used_has_a_name(visit: Open, viewer: Viewer) -> None:

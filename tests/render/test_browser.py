@@ -11,7 +11,7 @@ import pytest
 from muniment.archive import Archive
 from muniment.render import html, known, site
 from muniment.render.html import Request
-from tests.browser import Seen, chromium, expect, opened_later, settle, until, watched
+from tests.browser import Seen, asked_later, chromium, expect, settle, until, watched
 
 from . import hostile, sample
 
@@ -177,7 +177,7 @@ def test_the_theme_is_the_systems_until_it_is_chosen(browser: Any, kettle: str, 
         (other,) = grounds.values()
         page.click("[data-do=theme]")
         until(page, lambda: page.evaluate(ground), other)
-        until(page, lambda: opened_later(page).evaluate(ground), other)
+        until(page, lambda: asked_later(page, ground), other)
 
 
 def test_without_the_script_everything_can_be_read(browser: Any, kettle: str) -> None:
