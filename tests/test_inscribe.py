@@ -136,6 +136,26 @@ def test_edited_messages_are_kept_aside_and_the_document_is_written_anew(
     assert "never given" in kept[0].read_text()
 
 
+def test_beside_an_edited_document_other_content_is_still_a_version(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    session = conversation(1)
+    session.write(home)
+    inscribe()
+    (listed,) = archive.sessions()
+    document = archive.shelf(listed).document
+    document.write_text(document.read_text() + "a remark")
+    session.exchange("more", "done")
+    session.write(home)
+    inscribe()
+    other = ClaudeSession(session.id)
+    other.exchange("another road", "taken")
+    (outcome,) = inscribe(other.write(tmp_path / "backup"))
+    assert (outcome.what, outcome.problems) == ("version", ())
+    (again,) = archive.sessions()
+    assert (again.rounds, again.versions) == (2, 1)
+
+
 def test_a_rewritten_source_becomes_the_current_version_and_the_old_one_stays(
     archive: Archive, inscribe: Inscribe, home: Path
 ) -> None:

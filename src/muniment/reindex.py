@@ -16,7 +16,7 @@ from muniment.batch import Plan, Report
 from muniment.ingest import settle
 from muniment.inscribe import Task
 from muniment.sources.base import Found, SourceFile
-from muniment.store import engagements, evidence, index
+from muniment.store import engagements, evidence, index, versions
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf, is_session_id
 
@@ -66,8 +66,8 @@ def _tasks(layout: Layout) -> Iterator[Task]:
             if is_session_id(folder.name):
                 shelf = Shelf(agent / f"{folder.name}.md", folder)
                 yield from tasks_of(shelf, agent.name, "")
-                for version in _folders(folder / "versions"):
-                    yield from tasks_of(shelf, agent.name, version.name)
+                for version in versions.names(shelf):
+                    yield from tasks_of(shelf, agent.name, version)
 
 
 def _folders(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from muniment.before import Before
 from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
 from muniment.sources.base import Move, Source
-from muniment.store import evidence
+from muniment.store import evidence, versions
 from muniment.store.evidence import Kept, Manifest
 from muniment.store.layout import Shelf
 
@@ -113,10 +113,7 @@ class Wanted(Struct, frozen=True):
 
 def _versions(shelf: Shelf, target: Target) -> list[Shelf]:
     """Versions lie at paths of their own; one that is moved or forked is the current one."""
-    folder = shelf.folder / "versions"
-    if target.only_current or not folder.is_dir():
-        return []
-    found = [shelf.version(path.name) for path in sorted(folder.iterdir()) if path.is_dir()]
+    found = [] if target.only_current else [shelf.version(name) for name in versions.names(shelf)]
     return [own for own in found if _strange(evidence.load(own.evidence), target) is None]
 
 

@@ -59,7 +59,7 @@ def _new(shelf: Shelf, folder: Path, session_id: str) -> Placed:
         _move(own, target.evidence)
         rebuild.append(version)
     for path in (folder / SESSIONS / session_id / "versions").glob("edited-*.md"):
-        _move(path, shelf.folder / "versions" / path.name)
+        _move(path, shelf.versions / path.name)
     return Placed(session_id, "new", tuple(reversed(rebuild)))
 
 
@@ -69,10 +69,6 @@ def _move(source: Path, target: Path) -> None:
         os.rename(source, target)
 
 
-def _version_names(shelf: Shelf) -> list[str]:
-    return [path.name for path in sorted((shelf.folder / "versions").glob("*")) if path.is_dir()]
-
-
 # -- a session that is there
 
 
@@ -80,7 +76,7 @@ def _beside(shelf: Shelf, theirs: Path) -> Iterator[tuple[str, str]]:
     """What to do with one version of a bundle, done: what, and which version of ours it changed."""
     their_manifest = evidence.load(theirs)
     assert their_manifest, "it was verified"
-    for version in ("", *_version_names(shelf)):
+    for version in ("", *versions.names(shelf)):
         own = (shelf.version(version) if version else shelf).evidence
         ours = evidence.load(own)
         if ours is None or (their_manifest.bundled == REDACTED) != (ours.bundled == REDACTED):
@@ -176,7 +172,7 @@ def _to_derive(layout: Layout, one: Placed, agent_id: str) -> list[str]:
     """Versions that were changed now, and those whose evidence the index does not know: a run that was killed had
     placed it. The current one comes first."""
     shelf = layout.shelf(agent_id, one.session_id)
-    every = ["", *_version_names(shelf)]
+    every = ["", *versions.names(shelf)]
     if not index.exists(layout):
         return every
     with Index(layout) as known:

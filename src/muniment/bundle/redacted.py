@@ -25,7 +25,7 @@ from muniment.prospective import kept as prospective
 from muniment.prospective import sheet
 from muniment.sources.base import Source
 from muniment.sources.lines import records
-from muniment.store import edits, engagements, evidence, head, page, roster
+from muniment.store import edits, engagements, evidence, head, page, roster, versions
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import Layout, Shelf
 from muniment.store.session_table import Listed
@@ -45,7 +45,7 @@ def copy(layout: Layout, sessions: Sequence[Listed], root: Path) -> tuple[Layout
     rebuilt: dict[str, list[Task]] = {}
     for session in sessions:
         shelf, target = (where.shelf(session.agent_id, session.session_id) for where in (layout, made))
-        for version in ["", *_versions(shelf)]:
+        for version in ["", *versions.names(shelf)]:
             own, new = (one.version(version) if version else one for one in (shelf, target))
             hiders[session.session_id].set_(own, new)
             rebuilt.setdefault(version, []).extend(reindex.tasks_of(target, session.agent_id, version))
@@ -62,11 +62,6 @@ def _derive(made: Layout, waves: Iterable[Sequence[Task]]) -> None:
         batch.carry_out(made, Plan(tuple(tasks), 0), outcomes.append)
     if failed := [outcome.note for outcome in outcomes if outcome.what == "failed"]:
         raise MunimentError(f"a session could not be written without its secrets: {failed[0][:300]}")
-
-
-def _versions(shelf: Shelf) -> list[str]:
-    folder = shelf.folder / "versions"
-    return [path.name for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
 
 
 class _Hider:

@@ -65,9 +65,13 @@ class Shelf(Struct, frozen=True, dict=True):
         name = safe_name(id_)
         return Shelf(self.folder / "sidechains" / f"{name}.md", self.folder / "sidechains" / name)
 
+    @cached_property
+    def versions(self) -> Path:
+        return self.folder / "versions"
+
     def version(self, hash8: str) -> Shelf:
         """The shelf of an older or diverging version of the same session."""
-        folder = self.folder / "versions" / safe_name(hash8)
+        folder = self.versions / safe_name(hash8)
         return Shelf(folder / self.document.name, folder / self.document.stem)
 
 

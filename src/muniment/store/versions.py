@@ -98,11 +98,16 @@ def _packed_further(folder: Path, kept: Kept, main: SourceFile, source: Source) 
     return packed and compare(folder, kept, main, source) == "extends"
 
 
+def names(shelf: Shelf) -> list[str]:
+    """The versions beside the current one. Documents that somebody had edited lie there too, and are none."""
+    there = sorted(shelf.versions.iterdir()) if shelf.versions.is_dir() else []
+    return [path.name for path in there if path.is_dir() and not path.is_symlink()]
+
+
 def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
     """A copy that differs from the current version: one of the versions known, or a new one."""
     note = "same id, other content: kept as a version of its own"
-    folder = shelf.folder / "versions"
-    for name in sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []:
+    for name in names(shelf):
         own = shelf.version(name).evidence
         manifest = evidence.load(own)
         if manifest and manifest.main and (choice := _within(own, manifest, manifest.main, main, source)):
@@ -237,7 +242,7 @@ def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
 def keep_edited(shelf: Shelf) -> Path:
     """An edited document is copied aside before it is written anew."""
     data = shelf.document.read_bytes()
-    path = shelf.folder / "versions" / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
+    path = shelf.versions / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
     files.write_atomic(path, [data])
     return path
 
