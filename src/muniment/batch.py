@@ -185,6 +185,7 @@ class _Writer:
                 self.take(worker, message)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
+                self._drop_unfinished()
                 listings.write_archive_listings(self.layout, self.target)
                 self._commit()
             else:
@@ -244,6 +245,11 @@ class _Writer:
         _, begun = self.begun.pop(worker, (0, None))
         if begun and begun.session_id == session_id:
             self.target.distrust(session_id)
+
+    def _drop_unfinished(self) -> None:
+        """Of a very large session that an interruption cut off, some rows are there already."""
+        for worker, (_, begun) in list(self.begun.items()):
+            self._drop(worker, begun.session_id)
 
     def _begin(self, worker: int, message: Begin) -> None:
         key = self.target.session_key(message.session_id, message.agent_id, message.source)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from muniment import batch
 from muniment import inscribe as one
 from muniment.archive import Archive
 from muniment.inscribe import Outcome, Sink, Task, workers
 from muniment.inscribe.workers import SMALL_BYTES, WORKERS, worthwhile
+from muniment.store.index import Index
 from muniment.store.layout import Layout
 from tests.builder import conversation
 
@@ -61,3 +65,48 @@ def test_a_worker_that_dies_takes_only_its_own_session_along(
     assert all("died" in outcome.note and outcome.session_id in deadly for outcome in failed)
     assert sorted(outcome.session_id for outcome in outcomes) == sorted(session.id for session in ids)
     assert {row.session_id for row in archive.sessions()} == {s.id for s in ids} - {o.session_id for o in failed}
+
+
+def test_a_worker_that_dies_while_it_speaks_takes_only_its_own_session_along(
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [conversation(2, f"aaaaaaaa-2222-4333-8444-55555555555{number}") for number in range(4)]
+    for session in ids:
+        session.write(home)
+    own, send = os.getpid(), workers._Said.send
+
+    def send_or_die(self: workers._Said, message: Any) -> None:
+        if getattr(message, "session_id", "") == ids[0].id and os.getpid() != own:
+            os.write(self.answers.fileno(), struct.pack("!i", 1000) + b"the beginning")
+            os.kill(os.getpid(), signal.SIGKILL)
+        send(self, message)
+
+    monkeypatch.setattr(workers._Said, "send", send_or_die)
+    monkeypatch.setattr(workers, "SMALL_BYTES", 1)
+    monkeypatch.setattr(workers, "_cores", lambda: WORKERS)
+    outcomes: list[Outcome] = []
+    archive.inscribe([home], outcomes.append)
+    assert [outcome.session_id for outcome in outcomes if outcome.what == "failed"] == [ids[0].id]
+    assert {row.session_id for row in archive.sessions()} == {session.id for session in ids[1:]}
+
+
+def test_an_interruption_leaves_no_half_of_a_large_session(
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a large session are let in before its end."""
+    whole, cut = (conversation(2, f"aaaaaaaa-2222-4333-8444-55555555555{number}") for number in range(2))
+    whole.write(home)
+    archive.inscribe([home])
+    cut.write(home)
+    monkeypatch.setattr(batch, "HELD_BYTES", 0)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "put_usage", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            archive.inscribe([home])
+    assert [row.session_id for row in archive.sessions()] == [whole.id]
+    archive.inscribe([home])
+    assert {row.session_id: row.rounds for row in archive.sessions()} == {whole.id: 2, cut.id: 2}

@@ -30,6 +30,7 @@ WORKERS = 2
 SMALL_BYTES = 8 << 20
 """Less than this is inscribed without workers."""
 PIPE_BYTES = 1 << 20
+"""What a worker may say ahead of whoever listens, in words of sessions too."""
 AT_HAND = 2
 """Tasks that a worker has: one in hand, and the next."""
 
@@ -61,7 +62,7 @@ class Worker:
         """What it says next. Of one that died the task it worked on has failed; what else it had is for others."""
         try:
             said: list[Any] = self.answers.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # it died: between two answers, or in the middle of one
             failed, *others = self.given
             self.given, self.died = [], True
             waiting += reversed(others)
@@ -79,9 +80,9 @@ class Worker:
 def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[Worker] = []
-    for _ in range(worthwhile([_size(task) for task in tasks], _cores())):
-        pool.append(_start_worker(layout, tasks, pool))
     try:
+        for _ in range(worthwhile([_size(task) for task in tasks], _cores())):
+            pool.append(_start_worker(layout, tasks, pool))
         yield pool
     finally:
         for worker in pool:
@@ -115,8 +116,8 @@ def _start_worker(layout: Layout, tasks: Sequence[Task], pool: list[Worker]) -> 
     its_numbers, numbers = context.Pipe(duplex=False)
     answers, its_answers = context.Pipe(duplex=False)
     if forks:
-        # Room for what most sessions have to say. No gain could be measured beyond the noise of the machine.
-        fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        with contextlib.suppress(OSError):  # the system has room for so many large pipes of one user
+            fcntl.fcntl(its_answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     others = [end for worker in pool for end in (worker.numbers, worker.answers)]
     inherited = [numbers, answers, *others] if forks else []
     process = context.Process(target=_serve, args=(layout, tasks, its_numbers, its_answers, inherited), daemon=True)
@@ -202,14 +203,14 @@ def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
     """One session; what goes wrong with it is its outcome, and the others go on."""
     try:
         return one.inscribe(layout, task, sink)
+    except BrokenPipeError:  # whom this is told is gone
+        raise
     except MunimentError as error:
         return _failed(task, error.message)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
         place = error.filename or (layout.root if full else one.key_path(task.found))
         return _failed(task, f"{error.strerror or error}: {place}")
-    except (BrokenPipeError, EOFError):
-        raise
     except Exception:
         return _failed(task, "a bug in muniment:\n" + traceback.format_exc())
 
