@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import anyio
 import pytest
 
 from muniment.archive import Archive
@@ -240,3 +241,20 @@ def test_what_is_sent_is_bounded(viewer: Viewer) -> None:
     assert got.startswith(b"HTTP/1.1 4")
     assert viewer.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20, seconds=2)[:12] in (b"", b"HTTP/1.1 400")
     assert viewer.ask("/api/overview")[0] == 200
+
+
+def test_a_file_is_closed_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    """Who asked is gone before the first piece is read."""
+    (tmp_path / "long.md").write_bytes(b"x" * 100)
+    descriptor = files.open_below(tmp_path, tmp_path / "long.md")
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+
+    async def gone() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(_: object) -> None:
+        await anyio.sleep(1)
+
+    anyio.run(files._OpenFile(descriptor, 100, {}), scope, gone, send)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)

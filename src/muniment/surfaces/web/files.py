@@ -6,7 +6,6 @@ store down is opened by itself, so that no link leads out of it. What could be m
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
@@ -16,6 +15,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from muniment.errors import NotFound
 from muniment.store.layout import Shelf
@@ -71,7 +71,21 @@ def _sent(view: View, path: Path, headers: dict[str, str] | None) -> Response:
     size = os.fstat(descriptor).st_size
     headers = headers or _about(os.pread(descriptor, _HEAD_BYTES, 0))
     always = {"Content-Security-Policy": SANDBOX, "Content-Length": str(size)}
-    return StreamingResponse(_pieces(descriptor, size), headers=always | headers)
+    return _OpenFile(descriptor, size, always | headers)
+
+
+class _OpenFile(StreamingResponse):
+    """A file that stays open until it is sent, or until nobody waits for it any more."""
+
+    def __init__(self, descriptor: int, size: int, headers: dict[str, str]) -> None:
+        super().__init__(_pieces(descriptor, size), headers=headers)
+        self._descriptor = descriptor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            os.close(self._descriptor)
 
 
 def open_below(root: Path, path: Path) -> int:
@@ -96,13 +110,9 @@ def open_below(root: Path, path: Path) -> int:
 
 def _pieces(descriptor: int, left: int) -> Iterator[bytes]:
     """So many bytes and no more: the file may be replaced meanwhile, but the open one does not change."""
-    try:
-        while left > 0 and (piece := os.read(descriptor, min(_CHUNK_BYTES, left))):
-            left -= len(piece)
-            yield piece
-    finally:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
+    while left > 0 and (piece := os.read(descriptor, min(_CHUNK_BYTES, left))):
+        left -= len(piece)
+        yield piece
 
 
 def _about(head: bytes) -> dict[str, str]:
