@@ -328,9 +328,51 @@ def test_sidechains_share_a_budget(project: Path) -> None:
     with Recorder.start(cwd=project) as rec:
         with rec.sidechain("first", max_bytes=4000) as child:
             child.append("note", "x" * 3000)
-        with pytest.raises(NotRecorded, match="as much as they may"), rec.sidechain("second", max_bytes=4000) as child:
+        with pytest.raises(NotRecorded, match="this would be more"), rec.sidechain("second", max_bytes=4000) as child:
             _ = [child.append("note", "x" * 200) for _ in range(10)]
     assert events(project / ".sidechains" / "second.jsonl")[-1]["payload"]["status"] == "failed"
+
+
+def test_what_a_subagent_says_may_be_long(project: Path) -> None:
+    long = "x" * (3 << 20)
+    with Recorder.start(cwd=project) as rec, rec.sidechain("task") as child:
+        child.append("note", long)
+        child.summary = long
+    side = events(project / ".sidechains" / "task.jsonl")
+    assert [event["payload"] == long for event in side] == [False, True, False]
+    assert side[-1]["payload"]["summary"] == long
+
+
+def test_the_parent_is_told_of_a_subagent_whose_end_could_not_be_recorded(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rec = Recorder.start(cwd=project)
+
+    def refuse(*_: object) -> None:
+        raise NotRecorded("the disk is full")
+
+    with pytest.raises(NotRecorded), rec.sidechain("task") as child:
+        monkeypatch.setattr(child._log, "append", refuse)
+    assert child._log._closed
+    rec.close()
+    (told,) = (event["payload"] for event in events(rec.path) if event["type"] == "sidechain")
+    assert (told["task_id"], told["status"]) == ("task", "failed")
+
+
+def test_a_session_whose_end_cannot_be_recorded_lets_go_of_its_files(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rec = Recorder.start(cwd=project)
+    rec.user("fix the login")
+
+    def refuse(*_: object) -> None:
+        raise NotRecorded("the disk is full")
+
+    monkeypatch.setattr(rec._log, "append", refuse)
+    with pytest.raises(NotRecorded):
+        rec.close()
+    assert rec._log._closed
+    assert "user" in types(rec.path)
 
 
 SUBAGENT = """

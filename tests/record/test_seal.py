@@ -141,3 +141,32 @@ def test_every_segment_has_a_chain_of_its_own(sealed: Path, monkeypatch: pytest.
     assert verify(second).problems == ()
     second.write_bytes(second.read_bytes().replace(b"xxx", b"xyx"))
     assert verify(second).problems
+
+
+def test_a_chain_that_could_not_be_written_is_made_up_for(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(sealed, NATIVE, seal=True)
+    add(log, "i")
+    real = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if b'"running"' in data:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        add(log, "j")
+    assert [problem for problem in log.damage if "the chain could not be written" in problem]
+    add(log, "k")
+    log.close()
+    found = verify(sealed)
+    assert found.problems == ()
+    assert found.covered == found.size == sealed.stat().st_size
+
+
+def test_a_line_that_is_there_already_needs_no_seal(sealed: Path) -> None:
+    log = Log(sealed, NATIVE, seal=True)
+    (again,) = NATIVE.lines([Event("note", "2026-01-02T03:04:05.678Z", "a", None, {"text": "a" * 9})])
+    assert log.append(again, durable=True).duplicate
+    log.close()
+    assert verify(sealed).problems == ()

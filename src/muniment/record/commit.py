@@ -20,11 +20,13 @@ GATHER_SECONDS = 0.0003
 class Entry(Generic[T]):
     """Something to be committed, and the one who waits for it."""
 
-    __slots__ = ("error", "finished", "following", "gate", "item", "leads")
+    __slots__ = ("error", "finished", "following", "gate", "gone", "item", "leads")
 
     def __init__(self, item: T) -> None:
         self.item = item
         self.finished = False
+        self.gone = False
+        """Who waited for it was interrupted: it can wake nobody."""
         self.leads = False
         """It was told to lead."""
         self.following: Entry[T] | None = None
@@ -69,6 +71,7 @@ class Group(Generic[T]):
             entry.gate.acquire()
         except BaseException:
             with self._mutex:
+                entry.gone = True
                 if entry in self._waiting:
                     self._waiting.remove(entry)
                 _wake(self._pass_on() if entry.leads else None)
@@ -97,7 +100,7 @@ class Group(Generic[T]):
             following: Entry[T] | None = None
             for entry in reversed(batch):
                 entry.error, entry.finished = error, True
-                if entry is not own:
+                if entry is not own and not entry.gone:
                     entry.following, following = following, entry
         _wake(successor)
         _wake(following)

@@ -18,7 +18,7 @@ import fcntl
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
 from muniment.errors import NotRecorded
@@ -105,13 +105,16 @@ class Log(Tail):
         try:
             if self._pid == os.getpid():
                 self.flush()
+            else:
+                self._begin()  # another process's locks may be held for ever
         finally:
-            self._closed = True
+            with self._mutex, self._syncing:  # whoever appends meanwhile must not write into a file of others
+                self._closed = True
+                self._let_go()
+                if self._seal:
+                    self._seal.close()
             self._later.end()
             _OPEN.discard(self)
-            self._let_go()
-            if self._seal:
-                self._seal.close()
 
     def _ready(self) -> None:
         if self._closed:
@@ -166,8 +169,9 @@ class Log(Tail):
             self._end, self._lines, self._torn = self._end + len(data), batch.number, 0
             self._seen.update(batch.new)
             self._unsynced += batch.added
-            if self._seal:
-                self._seal.cover(self._read, self._end)
+            with self._seal_may_wait():
+                if self._seal:
+                    self._seal.cover(self._read, self._end)
         self._owed = []
 
     def _owe(self, others: Sequence[Item] = ()) -> None:
@@ -255,10 +259,19 @@ class Log(Tail):
         except OSError as error:
             self._next_segment(error, lines)
             return
-        if self._seal:
-            self._seal.sync()
+        with self._seal_may_wait():
+            if self._seal:
+                self._seal.sync()
         with self._mutex:
             del unsynced[:covered]
+
+    @contextlib.contextmanager
+    def _seal_may_wait(self) -> Generator[None]:
+        """The line is in the log, whatever becomes of the seal: the next one covers it too."""
+        try:
+            yield
+        except OSError as error:
+            self.damage.append(f"the chain could not be written ({error.strerror})")
 
     def _sync(self) -> None:
         try:

@@ -308,10 +308,12 @@ class Recorder:
             self._checkpoints.settle()
             self._checkpoints.close()
         statistics = {"events": sum(self._counts.values()), **self._counts}
-        self.event(TERMINATOR, {"end_ts": now(), "status": status, "statistics": statistics}, durable=True)
-        self._log.close()
-        with self._told("the history"):
-            self._history.close()
+        try:
+            self.event(TERMINATOR, {"end_ts": now(), "status": status, "statistics": statistics}, durable=True)
+        finally:
+            with self._told("the history"):
+                self._history.close()
+            self._log.close()
         missing = any(problem.startswith("the history") for problem in self.problems)
         self._closed = Closed(transcript_flushed=True, history_appended=not missing)
         return self._closed

@@ -74,13 +74,15 @@ class Seal:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
             self._descriptor = os.open(self.path, flags, files.FILE_MODE)
         self._catch_up(self._descriptor)
+        size, self._size = self._size, -1  # unless all of it is written, the next one looks what is there
         lines = b"".join(msgspec.json.encode(span) + b"\n" for span in self._spans(read, end))
-        os.write(self._descriptor, lines)
-        self._size += len(lines)
+        if os.write(self._descriptor, lines) == len(lines):
+            self._size = size + len(lines)
 
     def sync(self) -> None:
         """What is sealed so far survives a power cut."""
-        sync_file(self._descriptor)
+        if self._descriptor >= 0:
+            sync_file(self._descriptor)
 
     def close(self) -> None:
         if self._descriptor >= 0:

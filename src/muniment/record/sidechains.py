@@ -55,43 +55,50 @@ class Sidechain:
         self.summary = ""
         self._log = Log(self.path, dialect)
         self._last: str | None = None
-        self._budget = self._left()
+        self._budget = 0
+        """What may be written before looking at what the others wrote."""
         self.append(HEADER, {"session_id": task_id, "start_ts": now(), "resumed_from": None, "parent": parent})
 
     def append(self, type_: str, payload: Any, durable: bool = False) -> Ack:
         """Record something the subagent did."""
+        return self._put(type_, payload, durable, self._spend)
+
+    def finish(self, status: Status, summary: str = "") -> Result:
+        """The end: on disk when this returns. The last word is written even when the budget is spent."""
+        if self.status == "running":
+            self.status, self.summary = "failed", summary
+            try:
+                said = {"end_ts": now(), "status": status, "summary": summary}
+                self._put(TERMINATOR, said, durable=True, spend=lambda _: None)
+                self.status = status
+            finally:
+                self._log.close()
+        return Result(self.task_id, self.status, self.summary)
+
+    def _put(self, type_: str, payload: Any, durable: bool, spend: Callable[[int], None]) -> Ack:
         event = Event(type_, now(), self.dialect.new_id(), self._last, payload)
         (written,) = self.dialect.lines([event])
-        self._spend(len(written.line) + 1)
+        spend(len(written.line) + 1)
         ack = self._log.append(written, durable)
         self._last = event.uuid
         return ack
 
-    def finish(self, status: Status, summary: str = "") -> Result:
-        """The end: on disk when this returns."""
-        if self.status == "running":
-            self.status, self.summary = status, summary
-            self._budget += _LOOK_AGAIN_BYTES  # the last word fits even when the budget is spent
-            self.append(TERMINATOR, {"end_ts": now(), "status": status, "summary": summary}, durable=True)
-            self._log.close()
-        return Result(self.task_id, self.status, self.summary)
-
     def _spend(self, size: int) -> None:
         if size > self._budget:
-            self._budget = self._left()
-        if size > self._budget:
-            raise NotRecorded(
-                f"{self.path.parent}: the sidechains hold {self.max_bytes} bytes, as much as they may",
-                "is a subagent running wild? Archive the old ones and delete them",
-            )
+            left = self._left()
+            if size > left:
+                raise NotRecorded(
+                    f"{self.path.parent}: the sidechains may hold {self.max_bytes} bytes, and this would be more",
+                    "is a subagent running wild? Archive the old ones and delete them",
+                )
+            self._budget = max(size, min(left, _LOOK_AGAIN_BYTES))
         self._budget -= size
 
     def _left(self) -> int:
-        """What may be written before looking again."""
+        """What all sidechains may still grow by."""
         with os.scandir(self.path.parent) as entries:
             mine = [Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False)]
-        used = sum(files.changed_at(path)[1] for path in mine)  # another may have gone since
-        return min(self.max_bytes - used, _LOOK_AGAIN_BYTES)
+        return self.max_bytes - sum(files.changed_at(path)[1] for path in mine)  # another may have gone since
 
 
 @contextlib.contextmanager
@@ -122,6 +129,13 @@ def run(chain: Sidechain, done: Callable[[Result], None]) -> Generator[Sidechain
             yield chain
         except BaseException as error:
             status: Status = "terminated" if isinstance(error, (SystemExit, KeyboardInterrupt)) else "failed"
-            done(chain.finish(status, f"{type(error).__name__}: {error}"))
+            _end(chain, done, status, f"{type(error).__name__}: {error}")
             raise
-        done(chain.finish("completed", chain.summary))
+        _end(chain, done, "completed", chain.summary)
+
+
+def _end(chain: Sidechain, done: Callable[[Result], None], status: Status, summary: str) -> None:
+    try:
+        chain.finish(status, summary)
+    finally:
+        done(Result(chain.task_id, chain.status, chain.summary))
