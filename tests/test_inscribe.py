@@ -226,6 +226,27 @@ def test_copies_of_one_session_are_stored_once_and_all_come_back(
     assert tree(folder) == before
 
 
+def test_a_shorter_copy_has_not_shrunk_because_another_is_longer(
+    archive: Archive, inscribe: Inscribe, tmp_path: Path
+) -> None:
+    """Each path is looked at again by itself, as `append` does: below another folder than it was found in."""
+    short, long = conversation(2), conversation(3)
+    paths = [tmp_path / "copies" / name / f"{short.id}.jsonl" for name in ("a", "b")]
+    for path, data in zip(paths, (short.data, long.data), strict=True):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+    inscribe(tmp_path / "copies")
+    kept = tree(archive.layout.root / "data")
+    for path in paths:
+        assert {outcome.what for outcome in inscribe(path)} <= {"unchanged"}
+    assert {n: d for n, d in tree(archive.layout.root / "data").items() if ".db" not in n} == {
+        n: d for n, d in kept.items() if ".db" not in n
+    }
+    paths[0].write_bytes(short.data[:500])
+    (outcome,) = inscribe(paths[0])
+    assert (outcome.what, outcome.note[:17]) == ("shrunk", "the source shrank")
+
+
 def test_forks_and_resume_copies_are_told_apart_in_the_listing(
     archive: Archive, inscribe: Inscribe, home: Path
 ) -> None:

@@ -113,7 +113,12 @@ class Manifest(Struct, frozen=True):
         return kept.size if kept.path == path else None
 
     def seen_at(self, kept: Kept, path: str, root: str, place: str, home: bool, size: int) -> Manifest:
-        """With this path known to hold the first `size` bytes of a kept file."""
+        """With this path known to hold the first `size` bytes of a kept file; what it was first found below stays."""
+        known = next((c for c in self.copies if c.path == path and c.kept == kept.name), None)
+        if known:
+            root, place, home = known.root, known.place, known.home
+        elif path == kept.path:
+            root, place, home = kept.root or self.root, kept.place or kept.name, self.home
         others = tuple(c for c in self.copies if c.path != path)
         if path != kept.path or size != kept.size:
             others = (*others, Copy(kept.name, path, root, place, size, home))

@@ -66,7 +66,8 @@ def _within(folder: Path, manifest: Manifest, kept: Kept, main: SourceFile, sour
     if not packed and relation in ("equal", "extends"):
         return Choice()
     if relation == "contained" and not (own and packed):
-        return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if own else "")
+        shrank = own and main.size < (manifest.size_at(kept, main.path) or 0)
+        return Choice(skip_main=True, note="the source shrank; the store keeps what it had" if shrank else "")
     if relation == "equal" and not own:
         return Choice(skip_main=True)
     further = superseded(folder, manifest, kept, main, source) if own else None
