@@ -26,6 +26,9 @@ from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
 
+DAMAGED = "damaged"
+
+
 class Tally(Struct):
     """How the claims of one field fared."""
 
@@ -59,6 +62,7 @@ class Checked(Struct):
     problems: list[Problem] = []
     losses: list[Loss] = []
     note: str = ""
+    """`DAMAGED`, where the archive is not what its own evidence says."""
 
     @property
     def lossless(self) -> bool:
@@ -82,7 +86,7 @@ def check_stored(shelf: Shelf) -> Iterator[Checked]:
         yield from _check_stored(shelf)
     except StoreError as error:
         problem = Problem(str(shelf.evidence), 0, error.message)
-        yield Checked(str(shelf.evidence), shelf.folder.name, problems=[problem], note="damaged")
+        yield Checked(str(shelf.evidence), shelf.folder.name, problems=[problem], note=DAMAGED)
 
 
 def _check_stored(shelf: Shelf) -> Iterator[Checked]:
@@ -110,12 +114,14 @@ def _check_stored(shelf: Shelf) -> Iterator[Checked]:
 def _compare_stored(shelf: Shelf, source: Source, facts: Facts, pieces: Iterable[bytes], into: Checked) -> None:
     """The rounds and the document on disk must be what the evidence gives."""
     fresh = _inscribed(source, facts, source.open(into.path, pieces))
+    wrong: list[Problem] = []
     stale = [r.number for r in fresh.rounds if _stored_round(shelf, r.number) != rounds.encode(r)]
     if stale:
-        into.problems.append(Problem(str(shelf.rounds), 0, f"round files differ from the evidence: {stale[:5]}"))
+        wrong.append(Problem(str(shelf.rounds), 0, f"round files differ from the evidence: {stale[:5]}"))
     if page.load_body(shelf.document) != fresh.body:
-        into.problems.append(Problem(str(shelf.document), 0, "the document differs from the evidence"))
-    into.note = "damaged" if into.problems else ""
+        wrong.append(Problem(str(shelf.document), 0, "the document differs from the evidence"))
+    into.problems += wrong
+    into.note = DAMAGED if wrong else ""
 
 
 def _stored_round(shelf: Shelf, number: int) -> bytes:
