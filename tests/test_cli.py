@@ -154,6 +154,25 @@ def test_check_proves_and_append_adds(filled: Cli) -> None:
     assert "unchanged" in filled("append").stdout
 
 
+def test_damage_of_the_source_is_told_and_is_none_of_the_archive(filled: Cli) -> None:
+    path = next((filled.home / ".claude").rglob("*.jsonl"))
+    path.write_bytes(path.read_bytes() + b'{"type":"user","mess\n')
+    filled("append", "last")
+    assert "problem:" in filled("check", "--stored").stdout
+    next((filled.home / ".local" / "share" / "muniment").rglob("001.json")).write_bytes(b"{}")
+    assert "round files differ" in filled("check", "--stored", code=1).stdout
+
+
+@pytest.mark.parametrize("rounds", ["0", "1-0", "0-0", "3-2", "99"])
+def test_rounds_that_are_not_there_are_never_all_of_them(filled: Cli, rounds: str, tmp_path: Path) -> None:
+    for command in (("html",), ("export", "--to", "codex")):
+        done = filled(*command, "last", "--rounds", rounds, "-o", tmp_path / "x", code=3)
+        assert "no rounds" in done.stderr
+        assert "rounds rounds" not in done.stderr
+    filled("continue", "last", "--in", "codex", "--rounds", rounds, code=3)
+    assert not (tmp_path / "x").exists()
+
+
 def test_forget_asks_first_and_leaves_no_trace(filled: Cli) -> None:
     filled("forget", "last", code=130, stdin="n\n")
     assert "prompt 0" in filled("sessions").stdout

@@ -145,8 +145,9 @@ def _refuse_overwrite(path: Path, new: Path, force: bool) -> None:
 
 def _chosen(shelf: Shelf, facts: Facts, request: Request, before: Before) -> Iterable[Round]:
     made = from_document(shelf) if request.document_only else rounds.load_all(shelf)
-    first, last = request.first or 1, request.last or facts.rounds
-    if first > last or last > max(facts.rounds, 1):
+    first = 1 if request.first is None else request.first
+    last = facts.rounds if request.last is None else request.last
+    if not 1 <= first <= last <= max(facts.rounds, 1):
         raise NotFound(f"no rounds {first}-{last}", f"the session has {facts.rounds}")
     own = (r for r in made if first <= r.number <= last)
     if not before.earlier or not request.whole or request.document_only:

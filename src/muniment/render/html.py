@@ -45,6 +45,10 @@ class Request(Struct, frozen=True):
     def whole(self) -> bool:
         return self.first is None and self.last is None and self.engagement is None
 
+    def span(self, rounds: int) -> tuple[int, int]:
+        """The first and the last round that are asked for, of so many."""
+        return (1 if self.first is None else self.first), (rounds if self.last is None else self.last)
+
 
 class Written(Struct, frozen=True):
     """What became of a page."""
@@ -137,7 +141,7 @@ class _Making:
         """The page, piece by piece."""
         spool.writelines(map(_bytes, self.body.pieces(self._chosen(), self.request.whole)))
         if not self.body.entries and not self.request.whole:
-            raise NotFound(f"no rounds {self._told()}", f"the session has {self.known.facts.rounds}")
+            raise NotFound(f"no {self._told()}", f"the session has {self.known.facts.rounds}")
         self._opening()  # the head says how many secrets there were, its own among them
         yield self._counted(self._opening())
         spool.seek(0)
@@ -163,7 +167,7 @@ class _Making:
 
     def _chosen(self) -> Callable[[int], bool]:
         request, tags = self.request, self.known.tags
-        first, last = request.first or 1, request.last or self.known.facts.rounds
+        first, last = request.span(self.known.facts.rounds)
         return lambda number: (
             first <= number <= last and (request.engagement is None or tags.get(number) == request.engagement)
         )
@@ -172,7 +176,7 @@ class _Making:
         request = self.request
         if request.whole:
             return ""
-        rounds = f"rounds {request.first or 1}–{request.last or self.known.facts.rounds}"
+        rounds = "rounds {}–{}".format(*request.span(self.known.facts.rounds))
         return f"{rounds} of engagement {request.engagement}" if request.engagement else rounds
 
     def _counted(self, piece: bytes) -> bytes:
