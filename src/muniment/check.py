@@ -25,7 +25,6 @@ from muniment.sources.lines import records
 from muniment.store import document, escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
-
 DAMAGED = "damaged"
 
 
