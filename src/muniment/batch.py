@@ -262,6 +262,7 @@ class _Writer:
         key, _ = self.begun[worker]
         self.target.put_rounds(message.rounds)
         self.target.put_branches(key, message.branches)
+        self.target.move_texts(key, message.moves)
         self.target.put_texts(key, message.texts)
         self.target.put_usage(key, message.usage)
 

@@ -35,6 +35,8 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     """The facts with it."""
     edition: int = 0
     """Of the evidence that was read."""
+    open_texts: int = 0
+    """Tells whether the texts of the open round, as its file has them, are those that were indexed."""
 
 
 class Task(Struct, frozen=True):
@@ -87,6 +89,8 @@ class Rows(Struct, frozen=True):
     branches: tuple[tuple[int, int], ...] = ()
     text_bytes: int = 0
     """How much text it brings."""
+    moves: tuple[tuple[rows.Place, rows.Place | None], ...] = ()
+    """Texts of the index that belong to another round or kind than before; None for those that are no more."""
 
 
 class Done(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from msgspec import structs
 from muniment import files
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
+from muniment.inscribe.open_texts import Moved, OpenTexts, fingerprint
 from muniment.model import Event, Facts, Problem, Round, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Source, SourceFile
@@ -69,14 +70,14 @@ class TranscriptWriter:
     def _begin(self, progress: Progress | None) -> None:
         """Take up where the last run left off: at the start of the open round."""
         self.start = self.last_line = self.end = progress.open_offset if progress else 0
-        self.since = progress.indexed if progress else 0
         self.facts = progress.before if progress else self._no_facts()
         self.page = page.Page(self.shelf, progress.body_bytes if progress else 0)
         self.first = self.facts.rounds + 1
+        self.open = OpenTexts(self.shelf, self.side, self.first, progress if self.indexed else None, self.same)
         self.previous: Round | None = rounds.load(self.shelf, self.first - 1) if self.first > 1 else None
         files.make_folder(self.shelf.rounds)
         found = self.task.found
-        place = (self.side, self.first, self.since, self.same, self.indexed)
+        place = (self.side, self.first, self.open.until, self.same, self.indexed)
         self.sink(Begin(found.session_id, self.task.agent_id, found.source, *place))
 
     def _no_facts(self) -> Facts:
@@ -128,16 +129,16 @@ class TranscriptWriter:
             self.round_rows.append(self._row(round_))
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
-        for row in rows.text_rows(round_, self.side, self.since, self.same):
+        for row in rows.text_rows(round_, self.side, self.open.has):
             self.texts.append(row)
             self.waiting_bytes += len(row[1][0])
             if self.waiting_bytes > ROWS_BYTES:
                 self._flush()
 
-    def _flush(self) -> None:
+    def _flush(self, moves: Sequence[Moved] = ()) -> None:
         sent = self.round_rows[self.sent_rounds :]
         rows_ = (tuple(sent), tuple(self.texts), tuple(self.usage), tuple(self.branches))
-        self.sink(Rows(*rows_, self.waiting_bytes))
+        self.sink(Rows(*rows_, self.waiting_bytes, tuple(moves)))
         self.sent_rounds = len(self.round_rows)
         self.texts, self.usage, self.branches, self.waiting_bytes = [], [], [], 0
 
@@ -162,7 +163,7 @@ class TranscriptWriter:
         return self._before(undone, opened - 1)
 
     def _end(self, source: Source, kept: Kept) -> None:
-        self._flush()
+        self._flush(self.open.moves())
         offset, before, body_before = self.opened
         top = make_head(source, self.task.agent_id, self.shelf, self.file.path, self.facts)
         self.page.finish(top)
@@ -171,15 +172,17 @@ class TranscriptWriter:
         if self.side is None and self.indexed:
             every = session_db.write(self.shelf, self.first, self.round_rows, self._former_rows)
             listings.write_session_listing(self.shelf, top.title, every)
+        indexed = self._read_until()
         self.progress = Progress(
             size=kept.size,
             open_offset=offset,
             body_bytes=body_before,
             whole_body_bytes=self.page.body_bytes,
-            indexed=self._read_until(),
+            indexed=indexed,
             before=before,
             facts=self.facts,
             edition=kept.edition,
+            open_texts=fingerprint(self.previous, self.side, indexed),
         )
 
     def _former_rows(self) -> list[rows.RoundRow]:

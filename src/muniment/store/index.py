@@ -22,7 +22,7 @@ from muniment.model.engagements import Ingested
 from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
 from muniment.store.layout import Layout, Shelf
-from muniment.store.rows import RoundRow, Span, TextRow, UsageRow, fit
+from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, fit
 from muniment.store.session_table import Listed, SessionRow
 
 
@@ -160,6 +160,9 @@ class Index:
 
     def put_texts(self, key: int, rows: Sequence[TextRow]) -> None:
         text_table.insert(self.db, key, rows)
+
+    def move_texts(self, key: int, moves: Sequence[tuple[Place, Place | None]]) -> None:
+        text_table.move(self.db, key, moves)
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
         self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])

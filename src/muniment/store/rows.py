@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -117,14 +117,20 @@ def texts(round_: Round) -> Iterator[tuple[str, str | None, int, str]]:
                 yield _SPOKEN[type(block)], None, block.ref.offset, block.text
 
 
-def text_rows(round_: Round, sidechain: str | None, since: int = 0, same: Span = NOTHING) -> Iterator[TextRow]:
-    """Searchable text from records at or behind byte `since`, but for `same`: what is left out is indexed already."""
+def placed(round_: Round, sidechain: str | None) -> Iterator[tuple[Place, str]]:
+    """The same, each text with its place."""
     number, side = round_.number, fit(sidechain)
     for kind, tool, offset, text in texts(round_):
-        if offset < since or (same is not NOTHING and same.has(offset)):
-            continue
-        if (body := storable(text)) and not body.isspace():
-            yield (number, kind, fit(tool), side, offset), indexed(body)
+        yield (number, kind, fit(tool), side, offset), text
+
+
+def text_rows(
+    round_: Round, sidechain: str | None, is_known: Callable[[Place, str], bool] = lambda place, text: False
+) -> Iterator[TextRow]:
+    """Searchable text of a round, but for what is indexed already."""
+    for place, text in placed(round_, sidechain):
+        if not is_known(place, text) and (body := storable(text)) and not body.isspace():
+            yield place, indexed(body)
 
 
 def input_text(tool: Tool) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from muniment.store import rounds
 from muniment.store.layout import Shelf
-from muniment.store.rows import Span, TextRow, fit, text_rows
+from muniment.store.rows import Place, Span, TextRow, fit, text_rows
 
 _OWN = "session = ? AND sidechain IS ?"
 
@@ -37,6 +37,17 @@ def clear(db: Any, key: int, sidechain: str | None, offset: int, same: Span) -> 
     db.execute(gone, (*own, offset, same.start, same.end))
     if same.moved:
         db.execute(f"UPDATE texts SET offset = offset + ? WHERE {_OWN}", (same.moved, *own))
+
+
+def move(db: Any, key: int, moves: Sequence[tuple[Place, Place | None]]) -> None:
+    """Texts that turned out to belong to another round, or to be of another kind; None for those that are no more."""
+    own = "session = ? AND round = ? AND kind = ? AND tool IS ? AND sidechain IS ? AND offset = ?"
+    for place, new in moves:
+        found = db.execute(f"SELECT id FROM texts WHERE {own} LIMIT 1", (key, *place)).get
+        if new is None:
+            db.execute("DELETE FROM texts WHERE id = ?", (found,))
+        else:
+            db.execute("UPDATE texts SET round = ?, kind = ?, tool = ? WHERE id = ?", (*new[:3], found))
 
 
 def forget(db: Any, session_id: str, shelf: Shelf) -> None:
