@@ -410,3 +410,19 @@ def test_a_source_that_flips_between_two_contents_loses_neither(
     path.unlink()
     archive.restore(one.id)
     assert path.read_bytes() == one.data
+
+
+def test_numbers_that_no_database_can_hold_do_not_keep_a_session_out(
+    archive: Archive, inscribe: Inscribe, home: Path
+) -> None:
+    session = ClaudeSession()
+    session.user("count")
+    for tokens in (2**63 - 1, 2**64, -(2**70)):
+        usage = {"input_tokens": tokens, "output_tokens": 1}
+        said = {"model": "claude-x", "id": f"msg_{tokens}", "role": "assistant", "usage": usage}
+        session.chain("assistant", message=said | {"content": [{"type": "text", "text": "many"}]})
+    session.write(home)
+    (outcome,) = inscribe()
+    assert outcome.what == "new", outcome.note
+    assert archive.sessions()[0].messages == 4
+    assert all(checked.lossless for checked in archive.check_stored())

@@ -53,11 +53,11 @@ def plan(layout: Layout, found: Iterable[Found]) -> Plan:
     """Compare what was found with what is known; reads no session but those whose id may have changed."""
     registered = roster.load(layout)
     if not index.exists(layout):
-        return _plan(list(found), {}, {}, lambda _: {}, registered)
+        return _plan(list(found), {}, {}, lambda _: ({}, {}), registered)
     with Index(layout) as known:
         seen, agents = known.seen(), known.agents()
         same = [_as_known(session, seen, agents, layout) for session in found]
-        return _plan(same, seen, agents, lambda s: _progress(known, s), registered)
+        return _plan(same, seen, agents, lambda s: (_progress(known, s), known.tags(s)), registered)
 
 
 def _as_known(session: Found, seen: Mapping[str, Seen], agents: Mapping[str, str], layout: Layout) -> Found:
@@ -85,7 +85,7 @@ def _plan(
     found: list[Found],
     seen: dict[str, Seen],
     agents: dict[str, str],
-    progress: Callable[[str], dict[str, dict[str, bytes]]],
+    known: Callable[[str], tuple[dict[str, dict[str, bytes]], dict[int, str]]],
     registered: Roster,
 ) -> Plan:
     tasks: list[Task] = []
@@ -98,7 +98,7 @@ def _plan(
             unchanged += 1
             continue
         agent_id = agents.get(session.session_id) or _bucket(session, registered)
-        tasks.append(Task(session, agent_id, signature, progress(session.session_id)))
+        tasks.append(Task(session, agent_id, signature, *known(session.session_id)))
     return Plan(tuple(tasks), unchanged)
 
 

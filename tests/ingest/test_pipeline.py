@@ -165,6 +165,20 @@ def test_what_was_understood_survives_append_and_reindex(archive: Archive, home:
     assert "mine" in shelf.listing.read_text()
 
 
+def test_a_line_that_says_nothing_takes_no_round_out_of_its_engagement(archive: Archive, home: Path) -> None:
+    session = put(home, "one")
+    ingest(archive)
+    before = tags(archive, session.id)
+    shelf = archive.shelf(archive.session(session.id))
+    listing = shelf.listing.read_text()
+    assert all(before)
+    session.add({"type": "last-prompt", "lastPrompt": "hello", "sessionId": session.id})
+    session.write(home, "-proj-one")
+    archive.inscribe()
+    assert tags(archive, session.id) == before
+    assert shelf.listing.read_text() == listing
+
+
 def test_a_tag_by_hand_outlives_ingestion_and_can_be_taken_away(archive: Archive, home: Path) -> None:
     session = put(home, "one")
     ingest(archive)

@@ -47,6 +47,8 @@ class Task(Struct, frozen=True):
     signature: str
     progress: dict[str, dict[str, bytes]]
     """By version ("" is the current one), then by file name: encoded `Progress`."""
+    tags: dict[int, str] = {}  # msgspec copies mutable defaults
+    """The engagements of its rounds, as the index knows them."""
     rebuild: str | None = None
     """Derive this version anew from its evidence, instead of looking at the source."""
 

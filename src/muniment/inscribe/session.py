@@ -137,7 +137,8 @@ class Inscription:
 
     def _write(self, kept: Kept, file: SourceFile, progress: Progress | None, same: Span = NOTHING) -> Kept:
         writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept, same)
-        made = writer.run(self.source, self.sink, progress, self.tags)
+        known = self.task.tags if progress else {}  # where all is read anew, rounds may be other ones
+        made = writer.run(self.source, self.sink, progress, known | self.tags)
         self.progress[made.name] = writer.progress
         if file.role != "sidechain":
             self.summary = writer.summary

@@ -141,6 +141,11 @@ class Index:
         sql = "UPDATE rounds SET engagement_id = ? WHERE session_id = ? AND round = ?"
         self.db.executemany(sql, [(fit(tag), session_id, round_) for round_, tag in tags.items()])
 
+    def tags(self, session_id: str) -> dict[int, str]:
+        """The engagements of a session's rounds."""
+        sql = "SELECT round, engagement_id FROM rounds WHERE session_id = ? AND engagement_id IS NOT NULL"
+        return dict(self.rows(sql, session_id))
+
     def put_ingested(self, record: Ingested) -> None:
         """What a session was understood as, replaced."""
         engagement_table.delete(self.db, record.session_id)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from muniment.model import Compaction, Event, Round, Text, Thinking, Tool, codec
-from muniment.model.rounds import text_of
+from muniment.model.rounds import Usage, text_of
 from muniment.store.words import indexed
 
 PREVIEW_CHARS = 120
+_MOST = 1 << 53
 
 
 class RoundRow(NamedTuple):
@@ -62,6 +63,11 @@ class Span(Struct, frozen=True):
 NOTHING = Span()
 
 
+def count(number: int) -> int:
+    """A number as SQLite can hold it and add up: what a file says may be any."""
+    return max(-_MOST, min(number, _MOST))
+
+
 def preview(text: str) -> str:
     """The first words on one line, safe to store anywhere."""
     return storable(" ".join(text[: PREVIEW_CHARS * 4].split())[:PREVIEW_CHARS]).decode()
@@ -93,7 +99,7 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
         sum(1 for b in blocks if isinstance(b, Tool) and b.name),
         len(thinking),
         sum(len(b.text) for b in thinking),
-        round_.token_count,
+        count(round_.token_count),
         round_file,
     )
 
@@ -152,8 +158,8 @@ def _output_text(tool: Tool) -> str:
 def usage_rows(round_: Round, sidechain: str | None) -> list[UsageRow]:
     """Tokens per API message of a round."""
     number, side = round_.number, fit(sidechain)
-    return [
-        (fit(m.id), number, side, fit(m.model), fit(m.at), u.input, u.output, u.cache_read, u.cache_write)
-        for m in round_.messages
-        if (u := m.usage)
-    ]
+    return [(fit(m.id), number, side, fit(m.model), fit(m.at), *_tokens(m.usage)) for m in round_.messages if m.usage]
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int, int]:
+    return count(usage.input), count(usage.output), count(usage.cache_read), count(usage.cache_write)

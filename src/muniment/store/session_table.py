@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.model import Facts, codec
-from muniment.store.rows import fit
+from muniment.store.rows import count, fit
 
 
 class SessionRow(Struct, frozen=True):
@@ -86,7 +86,7 @@ def replace(db: Any, key: int, row: SessionRow) -> None:
             f.prompts,
             f.messages,
             f.tool_calls,
-            f.tokens + sum(side.tokens for side in row.sidechains.values()),
+            count(f.tokens + sum(side.tokens for side in row.sidechains.values())),
             f.problems + sum(side.problems for side in row.sidechains.values()),
             len(row.sidechains),
             row.source_bytes,
