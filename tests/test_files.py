@@ -44,6 +44,13 @@ def test_a_file_is_replaced_or_stays_as_it_was(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["a"]
 
 
+@pytest.mark.parametrize("below", ["x", "x/y/z"])
+def test_a_folder_below_a_link_to_nowhere_is_an_error(tmp_path: Path, below: str) -> None:
+    (tmp_path / "disk").symlink_to(tmp_path / "not-mounted")
+    with pytest.raises(FileNotFoundError):
+        files.make_folder(tmp_path / "disk" / below)
+
+
 def test_a_folder_tells_whether_it_is_new(tmp_path: Path) -> None:
     assert files.make_folder(tmp_path / "x" / "y")
     assert not files.make_folder(tmp_path / "x" / "y")

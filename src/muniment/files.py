@@ -6,6 +6,7 @@ the old file or the new one, and what a killed writer may leave is replaced by t
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -34,7 +35,8 @@ def make_folder(path: Path) -> bool:
         return False
     except FileNotFoundError:
         make_folder(path.parent)
-        return make_folder(path)
+        with contextlib.suppress(FileExistsError):  # another process was as quick
+            os.mkdir(path, FOLDER_MODE)
     return True
 
 
