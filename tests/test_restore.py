@@ -71,6 +71,28 @@ def test_to_writes_the_same_tree_elsewhere(archive: Archive, inscribe: Inscribe,
     assert tree(tmp_path / "other") == tree(home)
 
 
+def test_sessions_with_files_of_one_name_all_come_back_below_one_folder(tmp_path: Path) -> None:
+    """Transcripts that tools keep elsewhere are often called the same, each in a folder of its own."""
+    cli = Cli(tmp_path)
+    sessions = [conversation(2, f"aaaaaaaa-2222-4333-8444-55555555555{number}") for number in range(3)]
+    for session in sessions:
+        path = tmp_path / "kept" / session.id[-1] / "full.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(session.data)
+        cli("inscribe", path)
+    other = ClaudeSession(sessions[0].id)
+    other.exchange("another road", "taken")
+    other_path = tmp_path / "kept" / "version" / "full.jsonl"
+    other_path.parent.mkdir()
+    other_path.write_bytes(other.data)
+    cli("inscribe", other_path)
+    for options in ((), ("--force",)):
+        cli("restore", "--all", "--to", tmp_path / "back", *options)
+        found = set(tree(tmp_path / "back").values())
+        assert {session.data for session in sessions} <= found
+        assert other.data in found, "a version of the first, at another path"
+
+
 def test_a_moved_home_is_followed(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
     path = conversation().write(home)
     inscribe()

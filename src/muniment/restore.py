@@ -7,7 +7,7 @@ modification times are new, because agents erase old files by them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, structs
@@ -43,6 +43,8 @@ class Target(Struct, frozen=True):
     """Another place than the agent's own."""
     move: Move = Move()
     force: bool = False
+    taken: Set[Path] = frozenset()
+    """Files of other sessions, given back just before."""
     along: bool = False
     """The session comes along with one that begins in it: whatever lies at its path is left as it is."""
 
@@ -82,13 +84,26 @@ def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -
     source = sources.named(manifest.source)
     plans: dict[Path, _Plan] = {}
     _refuse_strange(manifest, target)
+    target = _apart(shelf, source, target, facts)
     for own in [shelf, *_versions(shelf, target)]:
         for wanted in _wanted(own, source, target):
             base = _base(wanted, source, target, env)
+            if target.to and own is not shelf and inside(base, wanted.place) in plans:
+                base = base / own.folder.parent.name
             _refuse_live(source, base, facts)
             plan = _plan(own, wanted, source, base, facts, target)
             plans.setdefault(plan.path, plan)
     return list(plans.values())
+
+
+def _apart(shelf: Shelf, source: Source, target: Target, facts: Facts) -> Target:
+    """Below one folder, sessions of several places may have files of one name: then each has a folder of its own."""
+    if target.to is None or not target.taken:
+        return target
+    own = [wanted for one in [shelf, *_versions(shelf, target)] for wanted in _wanted(one, source, target)]
+    if not any(inside(target.to.absolute(), wanted.place) in target.taken for wanted in own):
+        return target
+    return structs.replace(target, to=target.to / facts.session_id, taken=frozenset())
 
 
 def choose_version(asked: str, known: Mapping[str, Facts]) -> str:

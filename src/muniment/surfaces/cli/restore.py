@@ -41,6 +41,8 @@ def command(
     A file that exists and differs is left alone without --force; one with more in it than the archive has is
     always left alone. If the agent keeps a fork as a pointer to its parent, the parent comes along.
 
+    With --all and --to, a session whose files have names that are taken gets a folder of its own, called by its id.
+
     Versions of a session that lay at other paths come back with it. One that a later version took the place of at
     the same path comes back alone, by --version and its name in `muniment show SESSION`.
     """
@@ -51,18 +53,22 @@ def command(
     archive = Archive(store)
     folder = str(Path(cwd).expanduser().resolve()) if cwd else None
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=folder)
-    target = Target(to=to, move=move, force=force)
+    taken: set[Path] = set()
+    target = Target(to=to, move=move, force=force, taken=taken)
     names = [row.session_id for row in archive.sessions()] if every else [session or ""]
     restored: list[Restored] = []
     failed = 0
     for name in names:
         try:
-            restored += archive.restore(name, target, alone=every, version=version)
+            done = archive.restore(name, target, alone=every, version=version)
         except MunimentError as error:
             if not every:
                 raise
             failed += 1
             talk(f"{name}: {error.message}")
+        else:
+            restored += done
+            taken.update(Path(file.path) for file in done)
     _report(restored, json)
     if failed:
         raise click.exceptions.Exit(1)
