@@ -283,3 +283,10 @@ def test_a_document_is_the_same_whether_it_was_ingested_or_rebuilt(archive: Arch
     before = document.read_bytes()
     archive.reindex()
     assert document.read_bytes() == before
+
+
+def test_half_a_character_in_the_name_of_a_folder_does_not_stop_the_others(archive: Archive, home: Path) -> None:
+    for name in ("MARK", "two"):
+        path = put(home, name).write(home, f"-proj-{name}")
+        path.write_bytes(path.read_bytes().replace(b"MARK", b"\\ud83d"))
+    assert [outcome.what for outcome in ingest(archive)] == ["extracted", "extracted"]

@@ -68,6 +68,17 @@ def test_a_session_that_carries_another_ones_id(archive: Archive, home: Path, in
     assert "copied from" in edge.evidence
 
 
+def test_half_a_character_in_the_prompt_of_a_subagent(archive: Archive, home: Path, inscribe: Inscribe) -> None:
+    """Where a program cut a text between the halves of a sign."""
+    beside = conversation(1, A).write(home).with_suffix("") / "subagents"
+    beside.mkdir(parents=True)
+    agent = ClaudeSession(A, isSidechain=True, agentId="a1")
+    agent.exchange("look MARK", "seen")
+    (beside / "agent-a1.jsonl").write_bytes(agent.data.replace(b"MARK", b"\\ud83d"))
+    inscribe()
+    assert [node.title for node in archive.lineage().nodes if node.sidechain] == ["look \ud83d"]
+
+
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field, structs
 
 from muniment.ingest import ghosts, offline
-from muniment.model import Facts, codec
+from muniment.model import Facts
 from muniment.model.engagements import Ingested
 from muniment.prospective import kept
 from muniment.prospective.record import Record
@@ -66,12 +66,13 @@ def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[st
     with Index(layout) as known:
         done = engagement_table.states(known.db)
         rows = [row for row in known.sessions() if _chosen(row, choice)]
-        told = kept.gather(layout, _folders(known, rows), os.environ if env is None else env)
+        facts = {row.session_id: known.facts(row.session_id) for row in rows}
+        told = kept.gather(layout, _folders(rows, facts), os.environ if env is None else env)
         jobs: list[Job] = []
         standing: set[str] = set()
         for row in rows:
-            own = told.of(row.session_id, known.facts(row.session_id).native_id) if told.records else ()
-            job = job_of(row, known.facts(row.session_id), own)
+            about = facts[row.session_id]
+            job = job_of(row, about, told.of(row.session_id, about.native_id) if told.records else ())
             stands = _stands(row, done.get(row.session_id), choice, by)
             if not stands or done[row.session_id][0] != job.state:
                 jobs.append(job)
@@ -85,12 +86,9 @@ def _with_known(layout: Layout, jobs: Sequence[Job], standing: set[str]) -> tupl
     return tuple(structs.replace(job, known=found.get(job.session_id)) for job in jobs)
 
 
-def _folders(known: Index, rows: Sequence[Listed]) -> set[str | None]:
+def _folders(rows: Sequence[Listed], facts: Mapping[str, Facts]) -> set[str | None]:
     """Where these sessions began, and where they were last."""
-    sql = """SELECT DISTINCT json_extract(facts, '$.cwd') FROM sessions
-    WHERE session_id IN (SELECT value FROM json_each(?))"""
-    last = known.rows(sql, codec.encode([row.session_id for row in rows]).decode())
-    return {row.cwd for row in rows} | {cwd for (cwd,) in last}
+    return {row.cwd for row in rows} | {about.cwd for about in facts.values()}
 
 
 def _chosen(row: Listed, choice: Choice) -> bool:

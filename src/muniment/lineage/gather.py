@@ -48,10 +48,14 @@ def members(index: Index, only_explicit: bool) -> Iterator[Member]:
 
 
 def _sidechains(index: Index) -> dict[int, list[tuple[str, str, str | None]]]:
+    """The subagents of each session as they began; one without a time first. SQLite would take a text out of their
+    facts as well, but half a character in it as bytes that are no text."""
     found: dict[int, list[tuple[str, str, str | None]]] = {}
-    sql = "SELECT session, id, json_extract(facts, '$.first_prompt'), json_extract(facts, '$.started') FROM sidechains"
-    for key, id_, title, started in index.rows(f"{sql} ORDER BY session, 4, id"):
-        found.setdefault(key, []).append((id_, title or "", started))
+    for key, id_, facts_text in index.rows("SELECT session, id, facts FROM sidechains ORDER BY session, id"):
+        facts = codec.decode(facts_text.encode(), Facts)
+        found.setdefault(key, []).append((id_, facts.first_prompt or "", facts.started))
+    for own in found.values():
+        own.sort(key=lambda one: one[2] or "")
     return found
 
 
