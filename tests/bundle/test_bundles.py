@@ -100,6 +100,22 @@ def test_the_original_files_come_back_on_another_machine(
     assert tree(Path(other.env["HOME"]) / ".claude") == before
 
 
+def test_half_a_character_in_an_engagement_comes_along(
+    archive: Archive, other: Archive, home: Path, tmp_path: Path
+) -> None:
+    session = ClaudeSession()
+    for prompt in ("Build the MARK parser", "go on", "and on", "and on again"):
+        session.exchange(prompt, "done")
+    path = session.write(home)
+    path.write_bytes(session.data.replace(b"MARK", b"\\ud83d"))
+    archive.inscribe()
+    archive.ingest()
+    carried(archive, other, session, tmp_path)
+    theirs, ours = list(other.engagements()), list(archive.engagements())
+    assert r"\ud83d" in str(theirs)
+    assert theirs == ours
+
+
 def test_everything_about_it_comes_too(
     archive: Archive, other: Archive, session: ClaudeSession, tmp_path: Path
 ) -> None:

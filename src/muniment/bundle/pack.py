@@ -15,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import zstandard
 from msgspec import Struct
 
@@ -139,7 +138,7 @@ def _pieces(layout: Layout, sessions: Sequence[Listed]) -> Iterator[Piece]:
 
 
 def _lines(name: str, values: Iterable[Any]) -> Iterator[Piece]:
-    data = b"".join(codec.encode(value) + b"\n" for value in sorted(values, key=msgspec.json.encode))
+    data = b"".join(line + b"\n" for line in sorted(map(codec.encode, values)))
     if data:
         yield Piece(name, len(data), data=data)
 
