@@ -45,6 +45,14 @@ def test_without_any_time_it_is_the_one_that_was_inscribed_last(archive: Archive
     assert archive.session("last").session_id == ids[-1]
 
 
+def test_a_name_that_is_no_text_is_nobody_s(archive: Archive, home: Path) -> None:
+    """Bytes of an argument that are no text arrive as halves of characters."""
+    conversation(2).write(home)
+    archive.inscribe()
+    with pytest.raises(NotFound, match="no session"):
+        archive.session("caf\udce9")
+
+
 def test_an_archive_without_sessions_has_no_last(archive: Archive, home: Path) -> None:
     session = conversation(2)
     path = session.write(home)

@@ -17,9 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from muniment.archive import Archive
+from muniment.model import codec
 from muniment.surfaces.web import api, app, edits
 from tests.browser import PATIENCE_SECONDS
 from tests.builder import ClaudeSession, text, tool
@@ -109,10 +108,8 @@ class Viewer:
         status, got, body = self.ask(path, Accept_Encoding="gzip", **headers)
         assert status == 200, (status, body[:300])
         plain = gzip.decompress(body) if got.get("content-encoding") == "gzip" else body
-        value = msgspec.json.decode(plain, type=type_)
-        assert json.loads(msgspec.json.encode(value)) == json.loads(plain), (
-            "the answer has fields that its shape has not"
-        )
+        value = codec.decode(plain, type_)
+        assert json.loads(codec.encode(value)) == json.loads(plain), "the answer has fields that its shape has not"
         return value
 
     def post(self, path: str, value: Any, **headers: str) -> tuple[int, dict[str, str], bytes]:

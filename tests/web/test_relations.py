@@ -70,6 +70,18 @@ def test_a_session_that_is_named_and_missing_is_told(archive: Archive, home: Pat
         ]
 
 
+def test_half_a_character_in_the_name_of_another_session(archive: Archive, home: Path) -> None:
+    session = conversation(2, A, "/proj/x")
+    session.lines[0] = session.lines[0].replace(A.encode(), b"old\\ud83d")
+    session.write(home, "-proj-x")
+    archive.inscribe()
+    with viewing(archive) as viewer:
+        found = viewer.get(f"/api/session/{A}/lineage", shapes.LineageAnswer)
+        assert [node.missing for node in found.nodes] == [True, False]
+        (link,) = viewer.get(f"/api/session/{A}", shapes.SessionAnswer).session.links
+        assert (link.session_id, link.title) == ("old\ud83d", None)
+
+
 def test_the_graph_is_made_once_for_each_state(filled: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     read = lineage.read

@@ -22,7 +22,7 @@ from muniment.model.engagements import Ingested
 from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
 from muniment.store.layout import Layout, Shelf
-from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, fit
+from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
 from muniment.store.session_table import Listed, SessionRow
 
 
@@ -87,7 +87,7 @@ class Index:
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        return list(self.db.execute(sql, values))
+        return list(self.db.execute(sql, bound(values)))
 
     # -- writing
 

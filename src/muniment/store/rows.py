@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -82,6 +82,11 @@ def storable(text: str) -> bytes:
 def fit(text: str | None) -> str | None:
     """A name as SQLite can hold it. Lone surrogates are written out, so that different names stay different."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def bound(values: Iterable[Any]) -> list[Any]:
+    """What a query is given. Any of it may come out of a foreign file, and is looked up as it was put in."""
+    return [fit(value) if isinstance(value, str) else value for value in values]
 
 
 def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.model import Facts, codec
-from muniment.store.rows import count, fit
+from muniment.store.rows import bound, count, fit
 
 
 class SessionRow(Struct, frozen=True):
@@ -61,7 +61,7 @@ FROM sessions s"""
 def listed(db: Any, where: str = "", *values: Any) -> Iterator[Listed]:
     """Sessions, the latest first."""
     sql = f"{_LISTED} {where} ORDER BY ended IS NULL, ended DESC, session_id"
-    for row in db.execute(sql, values):
+    for row in db.execute(sql, bound(values)):
         yield Listed(*row)
 
 
