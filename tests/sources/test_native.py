@@ -290,3 +290,9 @@ def test_a_title_and_a_signature_of_another_agent_are_kept() -> None:
     assert any(signed)
     ids = [json.loads(line)["uuid"] for line in data.splitlines()]
     assert len(ids) == len(set(ids))
+
+
+def test_half_a_character_beside_the_payload_is_written_too() -> None:
+    event = Happened(types.USER, "2026-01-02T03:04\ud83d", "u\ud83d", None, {"text": "go"})
+    (made,) = Native().lines([event])
+    assert Native().events(made.line) == [event]

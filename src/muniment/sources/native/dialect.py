@@ -90,5 +90,8 @@ def event_of(value: Any) -> Event:
 
 def _line(event: Event) -> Written:
     payload = codec.encode(event.payload)
-    line = _encode(_Line(event.type, event.ts, event.uuid, event.prev_uuid, msgspec.Raw(payload)))
+    try:
+        line = _encode(_Line(event.type, event.ts, event.uuid, event.prev_uuid, msgspec.Raw(payload)))
+    except UnicodeEncodeError:  # half a character stands beside the payload
+        line = codec.encode(event)
     return Written(line, event.uuid or None, hash((event.type, payload)))
