@@ -84,3 +84,8 @@ def test_growing_step_by_step_gives_what_the_whole_gives(tmp_path: Path, linear:
         former = cut
     alone.inscribe([path])
     assert canonical(growing.layout.sessions) == canonical(alone.layout.sessions)
+
+
+def test_a_role_that_is_no_word_is_nobody_s() -> None:
+    entry = {"type": "message", "parentId": None, "timestamp": "2026-01-02", "message": {"role": ["user"]}}
+    assert not SOURCE.matches(Path("x.jsonl"), lines(entry))

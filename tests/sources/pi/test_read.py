@@ -159,3 +159,13 @@ def test_half_a_line_at_the_end_is_not_yet_there() -> None:
     assert read(half) == read(data)
     whole = data[:-1]
     assert read(whole) == read(data)
+
+
+def test_a_kind_that_is_no_word_is_kept_as_it_stands() -> None:
+    tree = Tree()
+    tree.user("go")
+    tree.answer({"type": ["text"], "text": "x"}, words("done"))
+    odd, said = read(tree.data)[0].messages[1].blocks
+    assert isinstance(odd, Unknown)
+    assert odd.value == {"type": ["text"], "text": "x"}
+    assert isinstance(said, Text)

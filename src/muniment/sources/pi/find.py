@@ -24,7 +24,7 @@ NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
 _LOOKED_AT = 20
 _HEADER = re.compile(rb'\s*\{\s*"type"\s*:\s*"session"')
 _ID = re.compile(rb'"id"\s*:\s*"([^"\\]{1,128})"')
-_ROLES = {"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage"}
+_ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage")
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:

@@ -7,7 +7,7 @@ A part is a dictionary with a `type`; any part of a foreign file may be anything
 from __future__ import annotations
 
 import base64
-from typing import Any, cast
+from typing import Any
 
 from muniment.model import Block, Media, Ref, Text, Thinking, Tool, Unknown
 from muniment.model.codec import mapping
@@ -62,9 +62,8 @@ def answered(content: Any, ref: Ref, round_: RoundBuilder, draft: Draft) -> dict
             round_.call(draft, block)
         else:
             draft.blocks.append(block)
-        kind = cast("str", fields.get("type"))
-        known = kind in _TOLD and not isinstance(block, Unknown)
-        if known and (more := rest(fields, *_TOLD[kind])):
+        told = _TOLD.get(text(fields, "type") or "")
+        if told and not isinstance(block, Unknown) and (more := rest(fields, *told)):
             extras[str(number)] = more
     return extras
 
