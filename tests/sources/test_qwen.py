@@ -267,6 +267,13 @@ def test_half_a_last_line_is_not_yet_there(told: Records) -> None:
     assert read(told.data + told.lines[0][:40]) == told.rounds()
 
 
+def test_a_state_that_is_no_word_stops_no_check() -> None:
+    made = Records()
+    made.calls("c1")
+    made.result("c1", response={"output": "seen"}, status=["error"])
+    assert report(made).lossless
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),

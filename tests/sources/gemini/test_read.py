@@ -8,6 +8,7 @@ import pytest
 from muniment.archive import Archive
 from muniment.model import Compaction, Event, Media, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
+from muniment.sources.gemini import SOURCE
 from muniment.store.index import Index
 
 from .chats import CONTEXT, answer, at, call, change, document, facts_before, head, lines, read, response, user
@@ -216,3 +217,14 @@ def test_half_a_line_at_the_end_is_not_yet_there() -> None:
     assert read(data + b'{"id":"m9","type":"us') == read(data)
     cut = FORMS["document"].index(b"Welcome")
     assert text_of(read(FORMS["document"][:cut])[1].messages[-1]) == "thanks"
+
+
+@pytest.mark.parametrize("odd", [None, "many", [], -1])
+def test_tokens_and_states_that_are_none_count_for_the_yardstick_as_for_the_reader(odd: Any) -> None:
+    tokens = {"input": 5, "output": 2, "cached": 9, "thoughts": odd, "tool": odd}
+    said = answer(2, "I look.", call("c1", "a.txt", odd), tokens=tokens)
+    (usage,) = (claim.value for claim in SOURCE.claims(lines(said)) if claim.field == "usage")
+    (round_,) = read(lines(head(), user(1, "look"), said))
+    read_as = round_.messages[1].usage
+    assert read_as
+    assert usage == [read_as.input, read_as.output, read_as.cache_read, read_as.cache_write]

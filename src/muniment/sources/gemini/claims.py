@@ -75,19 +75,27 @@ def _answer(key: str, record: dict[str, Any]) -> Iterator[Claim]:
     if record.get("model"):
         yield Claim(key, "model", record["model"])
     if tokens := mapping(record.get("tokens")):
-        fresh = tokens.get("input", 0) - tokens.get("cached", 0) + tokens.get("tool", 0)
-        spent = tokens.get("output", 0) + tokens.get("thoughts", 0)
-        yield Claim(key, "usage", [fresh, spent, tokens.get("cached", 0), 0])
+        yield Claim(key, "usage", _tokens(tokens))
     for call in _parts(record.get("toolCalls")):
         yield from _call(mapping(call))
+
+
+def _tokens(said: dict[str, Any]) -> list[int]:
+    names = ("input", "cached", "tool", "output", "thoughts")
+    given, cached, used, answered, thought = (_number(said.get(name)) for name in names)
+    return [max(given - cached, 0) + used, answered + thought, cached, 0]
+
+
+def _number(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
 
 
 def _call(call: dict[str, Any]) -> Iterator[Claim]:
     key = f"call {call.get('id')}"
     yield Claim(key, "tool call", [call.get("id"), call.get("name")])
     yield Claim(key, "tool input", call.get("args"))
-    if call.get("status") in _FAILED:
-        yield Claim(key, "error flag", [call.get("id"), _FAILED[call["status"]]])
+    if (failed := _FAILED.get(str(call.get("status")))) is not None:
+        yield Claim(key, "error flag", [call.get("id"), failed])
     result = call.get("result")
     for number, part in enumerate(_parts(result)):
         fields = {"text": part} if isinstance(part, str) else mapping(part)

@@ -85,9 +85,9 @@ def _results(key: str, parts: list[Any], told: dict[str, Any]) -> Iterator[Claim
             yield from _piece(f"{key}.{number}", "tool output", part)
             continue
         yield from _response(f"{key}.{number}", response)
-        own = response.get("id")
-        if isinstance(own, str) and told.get("callId") == own and told.get("status") in _FAILED:
-            yield Claim(f"{key}.{number}", "error flag", [own, _FAILED[told["status"]]])
+        own, failed = response.get("id"), _FAILED.get(str(told.get("status")))
+        if isinstance(own, str) and told.get("callId") == own and failed is not None:
+            yield Claim(f"{key}.{number}", "error flag", [own, failed])
 
 
 def _response(key: str, response: dict[str, Any]) -> Iterator[Claim]:
