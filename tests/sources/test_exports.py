@@ -177,6 +177,16 @@ def test_whatever_stands_in_place_of_an_id_is_no_trouble(make: Any, odd: bytes, 
 
 
 @FORMATS
+def test_half_a_character_in_a_name_or_beside_a_message(make: Any, tmp_path: Path) -> None:
+    told = json.dumps([make(1, "MARK", "yes", HALF={"a": 1})])
+    told = told.replace('"parent": "n0"', '"parent": "HALF"').replace("HALF", "\\ud83d")
+    path = tmp_path / "conversations.json"
+    path.write_text(told)
+    (session,) = find_in(path, ENV)
+    assert words(read(session)) == ["MARK", "yes"]
+
+
+@FORMATS
 def test_what_is_no_conversation_stays_with_the_next_one(make: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "conversations.json", [make(1, "a"), None, 7, make(2, "b")])
     sessions = list(find_in(path, ENV))

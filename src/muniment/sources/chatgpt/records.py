@@ -74,11 +74,11 @@ def taken_apart(conversation: bytes) -> _Conversation:
 def lines(conversation: _Conversation) -> Iterator[bytes]:
     """What is known of a conversation, and its nodes."""
     known = {name: value for name, value in conversation.known.items() if name not in _CHANGING}
-    yield flat(msgspec.json.encode({ABOUT: known})) + b"\n"
+    yield flat(raw_json.together({ABOUT: known})) + b"\n"
     order = _Order(conversation.tree)
     last = None
     for last in order.names():
-        yield flat(msgspec.json.encode(order.line(last))) + b"\n"
+        yield flat(raw_json.together(order.line(last))) + b"\n"
     if isinstance(conversation.current, str) and conversation.current != last:
         yield codec.encode({CURRENT: conversation.current}) + b"\n"
 

@@ -38,7 +38,7 @@ def lines(conversation: tuple[_Fields, list[msgspec.Raw]]) -> Iterator[bytes]:
     """One conversation."""
     known, messages = conversation
     known.pop(CHANGED, None)
-    yield flat(msgspec.json.encode({ABOUT: known})) + b"\n"
+    yield flat(raw_json.together({ABOUT: known})) + b"\n"
     for message in messages:
         yield flat(bytes(message)) + b"\n"
 
