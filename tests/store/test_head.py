@@ -1,5 +1,6 @@
 """The head of a document: nothing in it can forge structure, and every value comes back."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from test_document import hostile
 
 from muniment.errors import StoreError, Unsupported
-from muniment.store import head
+from muniment.store import head, page
 from muniment.store.head import Head
 
 BODY = "### 2026-01-02T03:04:05.000Z · user\n\nhi\n".encode()
@@ -103,3 +104,13 @@ def test_a_frontmatter_of_a_person_may_say_more_and_less() -> None:
     made = head.parse(document("tags: [a, b]\nmuniment: yes", "\n# My title\n\nMy words.\nMore.\n"))
     assert (made.fields, made.own) == ({"tags": ["a", "b"]}, {})
     assert (made.title, made.summary) == ("My title", "My words.")
+
+
+@pytest.mark.parametrize("size", [70_000, 140_000, 600_000])
+def test_a_head_may_be_long(size: int, tmp_path: Path) -> None:
+    made = Head({"session_id": "a"}, {"branch": "b" * size, "version": 1}, "title", "words")
+    top = head.render(made, has_messages=True)
+    path = tmp_path / "a.md"
+    path.write_bytes(top + BODY)
+    assert page.load_head(path) == made
+    assert page.body_start(path) == len(top)

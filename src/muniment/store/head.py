@@ -27,6 +27,7 @@ _OWN = (
     "body_bytes",
 )  # fmt: skip
 _MAX_BYTES = 1 << 16
+"""Looked at behind the frontmatter: title and summary. A source may make the frontmatter as long as it likes."""
 _RULE = re.compile(r"\\*---")
 """A summary that would look like the line under it; it gets one more backslash."""
 
@@ -86,9 +87,10 @@ def split(data: bytes) -> tuple[bytes, bytes]:
 
 def parse(data: bytes) -> Head:
     """The head of a document. Raises StoreError for one that is damaged, Unsupported for one that is newer."""
-    text = data[:_MAX_BYTES].decode("utf-8", "replace")
-    if not text.startswith("---\n") or "\n---\n" not in text[4:]:
+    end = data.find(b"\n---\n", 4) if data.startswith(b"---\n") else -1
+    if end < 0:
         raise StoreError("not a muniment document: no frontmatter", "is the file damaged or from another program?")
+    text = data[: end + _MAX_BYTES].decode("utf-8", "replace")
     front, _, rest = text[4:].partition("\n---\n")
     fields = _load_yaml(front)
     own = codec.mapping(fields.pop("muniment", None))

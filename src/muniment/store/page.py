@@ -89,8 +89,13 @@ def body_start(path: Path) -> int:
 
 
 def _beginning(path: Path) -> bytes:
+    """The head and some of what follows: one read, and for a head that is longer as many as it takes."""
     with files.open_regular(path) as file:
-        return file.read(_HEAD_BYTES) or b""
+        data = piece = file.read(_HEAD_BYTES) or b""
+        while len(piece) >= _HEAD_BYTES and not document.HEADER_BYTES.search(data):
+            piece = file.read(len(data)) or b""  # twice as much each time, so that nothing is looked through often
+            data += piece
+        return data
 
 
 def load_head(path: Path) -> head.Head | None:
