@@ -60,6 +60,14 @@ def test_a_trajectory_written_again_is_the_same() -> None:
     assert write(read(SAMPLE.read_bytes())) == json.loads(SAMPLE.read_bytes())
 
 
+def test_a_part_of_a_trajectory_is_one_too() -> None:
+    rounds = read(trajectory(user("one"), agent("1"), user("two"), agent("2")))
+    made = write(rounds[1:], Facts(FACTS.session_id, "atif", native_id="run 7"))
+    assert (made["session_id"], made["agent"]) == ("run 7", {"name": "atif", "version": "unknown"})
+    assert [step["message"] for step in made["steps"]] == ["two", "2"]
+    assert SOURCE.matches(Path("x.json"), json.dumps(made).encode())
+
+
 def test_what_was_seen_without_a_call_is_kept() -> None:
     seen = {"results": [{"content": "a terminal"}, {"subagent_trajectory_ref": [{"session_id": "s"}]}]}
     document = trajectory(user("go"), agent("typing", observation=seen))

@@ -42,8 +42,8 @@ class Writer:
 
     def __init__(self, facts: Facts, move: Move) -> None:
         self.facts, self.move = facts, move
-        self.session = move.session_id or facts.session_id
         self.own = facts.source == NAME and not facts.prompts_only
+        self.session = move.session_id or (self.own and facts.native_id) or facts.session_id
         self.losses = Losses(_REWRITTEN)
         self.count = 0
         self.last: dict[str, Any] = {}
@@ -53,14 +53,19 @@ class Writer:
 
     def head(self, first: Round) -> bytes:
         """What is said of the session as a whole, up to the list of its steps."""
-        heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == HEAD)
-        fields = mapping(next(heads, None)) if self.own else self._told()
+        own = self._own_head(first) if self.own else None
+        fields = self._told() if own is None else own
         if self.own and self.move.session_id:
             fields = {name: value for name, value in fields.items() if name != "trajectory_id"}
             fields |= {"session_id": self.move.session_id}
         if self.own and self.move.cwd:
             fields = fields | {"extra": mapping(fields.get("extra")) | {"cwd": self.move.cwd}}
         return codec.encode(fields)[:-1] + (b',"steps":[\n' if fields else b'"steps":[\n')
+
+    def _own_head(self, first: Round) -> dict[str, Any] | None:
+        """What a trajectory said of itself; only its first round has it, and no document."""
+        heads = (mapping(b.detail) for b in first.blocks() if isinstance(b, Event) and b.kind == HEAD)
+        return next(heads, None)
 
     def _told(self) -> dict[str, Any]:
         facts = self.facts
