@@ -371,6 +371,21 @@ def test_a_long_first_line_is_enough_and_nobody_else_takes_it(tmp_path: Path, fi
     assert [source.name for source in sources.all_sources() if source.matches(path, head_of(path))] == ["qwen"]
 
 
+@pytest.mark.parametrize("fields", [{}, {"isSidechain": True, "agentId": "a"}], ids=["transcript", "subagent"])
+@pytest.mark.parametrize(
+    "odd",
+    [{"subtype": "session_resumed"}, {"message": {"role": 7, "parts": [{"text": "hello"}]}}],
+    ids=["no payload", "no role"],
+)
+def test_an_odd_record_makes_it_nobody_elses(tmp_path: Path, odd: dict[str, Any], fields: dict[str, Any]) -> None:
+    made = Records()
+    made.add("system", **odd, **fields)
+    made.user("hello", **fields)
+    path = tmp_path / "any.jsonl"
+    path.write_bytes(made.data)
+    assert [source.name for source in sources.all_sources() if source.matches(path, head_of(path))] == ["qwen"]
+
+
 def test_an_original_can_go_to_another_folder_under_another_id(home: Path, told: Records) -> None:
     told.user(f'"cwd":"/proj/a" of "sessionId":"{SESSION}"')
     facts = FACTS.after(told.rounds()[0])

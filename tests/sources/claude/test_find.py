@@ -150,8 +150,10 @@ def test_the_environment_says_where_the_homes_are(env: dict[str, str], expected:
         b'{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"' + b"x" * 70_000,
         b'\n{"type":"novel"}\n{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u"}\n',
         b'\xef\xbb\xbf{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u"}\r\n',
+        b'{"type":"user","parentUuid":null,"sessionId":"s","toolUseResult":{"parts":[],"usageMetadata":{}}}\n',
+        b'{"type":"user","parentUuid":null,"isSidechain":false}\n' * 2 + b'{"type":"user","usageMetadata":{}}\n',
     ],
-    ids=["snapshot", "summary", "queue", "cut off", "unknown first", "byte order mark"],
+    ids=["snapshot", "summary", "queue", "cut off", "unknown first", "byte order mark", "deeper", "one of another"],
 )
 def test_a_file_is_told_by_its_records_whatever_it_begins_with(head: bytes) -> None:
     assert find.matches(Path("any.jsonl"), head)

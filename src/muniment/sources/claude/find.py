@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from muniment import files
 from muniment.model import codec
@@ -28,10 +30,14 @@ _TYPES = re.compile(
     rb'file-history-snapshot|last-prompt|mode|permission-mode|agent-name)"'
 )
 
-_ANOTHERS = re.compile(
-    rb'"(systemPayload|usageMetadata)"\s*:|"message"\s*:\s*\{\s*"role"\s*:\s*"\w+"\s*,\s*"parts"\s*:'
-)
+_ANOTHERS = (b'"systemPayload"', b'"usageMetadata"', b'"parts"')
 """Fields that another agent has in records with the same names around them."""
+_ANOTHERS_CUT = re.compile(
+    rb'"(systemPayload|usageMetadata)"\s*:|"message"\s*:\s*\{\s*"role"\s*:[^,{}\[\]]*,\s*"parts"\s*:'
+)
+_LOOKED_AT = 50
+
+_Whose = Literal["own", "shared", "another's", "nobody's"]
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -49,23 +55,32 @@ def candidates(home: Path) -> Iterator[Path]:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Claude's own record types together with its own field names, in any of the first lines."""
+    """Claude's own record types together with its own field names, in the first lines."""
     head = head.removeprefix(b"\xef\xbb\xbf")
     if head.lstrip()[:1] != b"{" or not _TYPES.search(head):
         return False
-    return any(_is_record(line) for line in head.split(b"\n")[:50])
+    whose = (_whose(line) for line in head.split(b"\n")[:_LOOKED_AT])
+    if not any(mark in head for mark in _ANOTHERS):
+        return any(one in ("own", "shared") for one in whose)
+    counts = Counter(whose)  # one odd line does not make a file of another agent ours, nor one of ours another's
+    return counts["own"] > counts["another's"] or (counts["shared"] > 0 and not counts["another's"])
 
 
-def _is_record(line: bytes) -> bool:
+def _whose(line: bytes) -> _Whose:
     """A whole line by its fields; one cut off by the end of the head by its first ones."""
-    if (b'"type"' not in line and b'"parentUuid"' not in line) or _ANOTHERS.search(line):
-        return False
+    if b'"type"' not in line and b'"parentUuid"' not in line:
+        return "nobody's"
     try:
-        value = codec.loads(line)
+        fields = codec.mapping(codec.loads(line))
     except ValueError:
-        return b'"parentUuid"' in line and b'"isSidechain"' in line
-    fields = codec.mapping(value)
-    return bool(fields.get("type")) and any(name in fields for name in _OWN_FIELDS)
+        if _ANOTHERS_CUT.search(line):
+            return "another's"
+        return "own" if b'"parentUuid"' in line and b'"isSidechain"' in line else "nobody's"
+    if "systemPayload" in fields or "usageMetadata" in fields or "parts" in codec.mapping(fields.get("message")):
+        return "another's"
+    if not fields.get("type") or not any(name in fields for name in _OWN_FIELDS):
+        return "nobody's"
+    return "shared" if "parentUuid" in fields and "isSidechain" not in fields else "own"
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
