@@ -289,6 +289,46 @@ def test_a_transcript_elsewhere_goes_by_its_name(tmp_path: Path) -> None:
     assert (session.source, session.session_id) == ("cursor", ID)
 
 
+NEW_ROLE = {"role": "tool", "message": {"content": "x"}}
+
+
+@pytest.mark.parametrize("odd", [NEW_ROLE, '{"role":"assist\n'], ids=["unknown", "damaged"])
+def test_an_odd_line_leaves_a_transcript_known(tmp_path: Path, odd: Any) -> None:
+    path = transcript(tmp_path, ask("one"), odd, tell({"type": "text", "text": "1"}), ask("two"))
+    elsewhere = tmp_path / f"{ID}.jsonl"
+    path.rename(elsewhere)
+    (session,) = find_in(elsewhere, {"HOME": "/nowhere"})
+    assert (session.source, session.session_id) == ("cursor", ID)
+    assert [said[:3] for said in words(rounds(session))] == ["one", "1", "two"]
+
+
+@pytest.mark.parametrize("folder", ["anywhere", "agent-transcripts"])
+def test_a_transcript_stays_known_whatever_it_grows_by(tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder / f"{ID}.jsonl"
+    path.parent.mkdir()
+    asked = ask("one") if folder == "anywhere" else tell({"type": "text", "text": "1"})
+    archive = Archive(tmp_path / "store", {"HOME": "/nowhere"})
+    outcomes: list[str] = []
+    for lines in ([asked], [asked, NEW_ROLE, NEW_ROLE, NEW_ROLE]):
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        archive.inscribe([path], report=lambda outcome: outcomes.append(outcome.what))
+    assert outcomes == ["new", "appended"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [NEW_ROLE, NEW_ROLE],
+        [tell(), NEW_ROLE, NEW_ROLE],
+        [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "<user_query>"}],
+        [{"type": "user", "sessionId": "s", "message": {"role": "user", "content": "hi"}}],
+    ],
+    ids=["roles alone", "one by chance", "messages", "another agent"],
+)
+def test_lines_of_others_are_left_alone(lines: list[Any]) -> None:
+    assert not find.matches(Path("x.jsonl"), b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+
+
 def test_two_calls_of_one_line_are_two(tmp_path: Path) -> None:
     path = tmp_path / f"{ID}.jsonl"
     call = {"type": "tool_use", "name": "Read", "input": {}}

@@ -28,6 +28,7 @@ _LOOKED_AT = 20
 _CUT = re.compile(rb'\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:')
 _PLAIN = re.compile(rb"(?:user|assistant):\r?\n")
 _FIELDS = frozenset({"role", "message", "timestamp"})
+_ASKED = b"<user_query>"
 
 
 def homes(env: Mapping[str, str]) -> list[Path]:
@@ -45,14 +46,19 @@ def candidates(home: Path) -> Iterator[Path]:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """A database with Cursor's tables, or lines in which a role has a message."""
+    """A database with Cursor's tables, or lines in which a role has a message.
+
+    Damaged and unknown lines may stand among them: most are Cursor's, or one that nobody else would write."""
     if head.startswith(database.MAGIC):
         return database.is_chat(head)
     if path.suffix == ".txt":
         return TRANSCRIPTS in path.parts and bool(_PLAIN.match(head))
     lines = [line for line in head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT] if line.strip()]
-    whole = lines[:-1] if len(lines) > 1 else lines
-    return bool(whole) and all(_is_line(line) for line in whole) and any(b'"role"' in line for line in whole)
+    own = [line for line in lines if _is_line(line)]
+    if not any(b'"role"' in line for line in own):
+        return False
+    odd = sum(not _is_line(line) for line in lines[:-1])  # the last may be cut
+    return odd < len(own) or TRANSCRIPTS in path.parts or any(_ASKED in line for line in own)
 
 
 def _is_line(line: bytes) -> bool:
