@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from muniment.model import codec
+from muniment.sources.raw_json import unmarked
 
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 _OPENING, _CLOSING = b"{[", b"}]"
@@ -135,7 +136,7 @@ class _Splitter:
 
     def _between(self, at: int) -> Iterator[bytes]:
         """What stands between two parts and does not belong there is kept as a line that cannot be read."""
-        if odd := self.data[self.start : at].strip(_BETWEEN):
+        if odd := unmarked(self.data[self.start : at].strip(_BETWEEN)):
             yield _flat(odd) + b"\n"
         self.start = at
 

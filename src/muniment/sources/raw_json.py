@@ -27,6 +27,11 @@ _TRUNCATED = "Input data was truncated"
 # -- one value
 
 
+def unmarked(data: bytes) -> bytes:
+    """The beginning of a file without the byte order mark that some editors put there: it is no JSON."""
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
 def whole(raw: bytes) -> bytes:
     """These bytes, if they are one JSON value; what is not raises one of `DAMAGE`."""
     msgspec.json.decode(raw, type=msgspec.Raw)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from muniment import files
 from muniment.sources.base import Found, found_session, head_of, source_file
+from muniment.sources.raw_json import unmarked
 
 NAME = "atif"
 FOLDER = "trajectories"
@@ -38,7 +39,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """A JSON object that names a version of the schema."""
-    return head.lstrip()[:1] == b"{" and bool(_SCHEMA.search(head))
+    return unmarked(head).lstrip()[:1] == b"{" and bool(_SCHEMA.search(head))
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:

@@ -20,6 +20,7 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.claude import history
+from muniment.sources.raw_json import unmarked
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 SIDE_FOLDERS = ("file-history", "tasks")
@@ -56,7 +57,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """Claude's own record types together with its own field names, in the first lines."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
+    head = unmarked(head)
     if head.lstrip()[:1] != b"{" or not _TYPES.search(head):
         return False
     whose = (_whose(line) for line in head.split(b"\n")[:_LOOKED_AT])

@@ -18,6 +18,7 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.raw_json import unmarked
 
 NAME = "gemini"
 FOLDER = "chats"
@@ -45,7 +46,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
 def matches(path: Path, head: bytes) -> bool:
     """The fields that every session begins with, or changes as only this client writes them."""
-    if _BEGINS.match(head):
+    if _BEGINS.match(unmarked(head)):
         return True
     if b'"projectHash"' not in head and b'"$' not in head:
         return False
@@ -121,7 +122,7 @@ def _beside(chats: Path, native_id: str, top: Path) -> list[SourceFile | None]:
 def _native_id(path: Path) -> str:
     """The id in the first object, else one made of the content."""
     head = head_of(path)
-    found = _BEGINS.match(head) or _ID.search(head)
+    found = _BEGINS.match(unmarked(head)) or _ID.search(head)
     if found:
         return found[1].decode("utf-8", "replace")
     return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()

@@ -14,10 +14,11 @@ from itertools import chain
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.model import codec
 from muniment.sources.lines import Record
+from muniment.sources.raw_json import unmarked
 
 _LIST_OPENS = re.compile(rb'"messages"\s*:\s*\[\s*')
 _LIST_LINE = re.compile(rb'\s*"messages"\s*:\s*\[\s*')
@@ -41,6 +42,7 @@ def objects(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
     first = next(rest, None)
     if first is None:
         return
+    first = _unmarked(first)
     begins_inside = resumed and not _is_json(first.raw)
     if first.raw.strip() == b"{" or (begins_inside and first.raw[:1] == b"{" and not first.raw.rstrip().endswith(b"}")):
         yield from _spread(chain([first], rest), begins_inside)
@@ -58,6 +60,12 @@ def objects(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
             said = True
             yield from _around(line)
             yield from _members(line, listed)
+
+
+def _unmarked(line: Record) -> Record:
+    """A first line without a byte order mark, with the place where the rest stands."""
+    marked = len(line.raw) - len(raw := unmarked(line.raw))
+    return structs.replace(line, offset=line.offset + marked, raw=raw, length=line.length - marked) if marked else line
 
 
 def _is_json(raw: bytes) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from muniment.model import Usage, codec
 from muniment.model.codec import mapping
+from muniment.sources.raw_json import unmarked
 from muniment.sources.recorded.retell import count
 
 Kind = Literal["message", "change", "rewind", "end", "metadata", "unknown"]
@@ -23,7 +24,7 @@ Kind = Literal["message", "change", "rewind", "end", "metadata", "unknown"]
 def decode(raw: bytes) -> dict[str, Any]:
     """One object. Raises ValueError with what is wrong with it."""
     try:
-        value = codec.loads(raw.removeprefix(b"\xef\xbb\xbf"))
+        value = codec.loads(unmarked(raw))
     except ValueError as error:
         if not raw.strip(b"\0"):
             raise ValueError(f"{len(raw)} NUL bytes") from None

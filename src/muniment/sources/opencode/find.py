@@ -21,6 +21,7 @@ from muniment import files
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, source_file
 from muniment.sources.opencode import database, storage
 from muniment.sources.opencode.records import NAME, identity
+from muniment.sources.raw_json import unmarked
 
 EXPORTED = "exported"
 """Where below the home we put exports; opencode itself does not look there."""
@@ -72,6 +73,7 @@ def _is_export(head: bytes) -> bool:
 def _info(head: bytes) -> tuple[dict[bytes, bytes], bool]:
     """The fields of `info` that are strings, whatever stands between them, and whether it ends in the head."""
     fields: dict[bytes, bytes] = {}
+    head = unmarked(head)
     begin = _EXPORT.match(head)
     depth = 1
     for token in _TOKEN.finditer(head, begin.end()) if begin else ():
