@@ -10,18 +10,19 @@ one of Python alone. MUNIMENT_NO_C=1 builds without it.
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import platform_tags
 
 OLDEST = (20, 19)
 STATIC = Path("src/muniment/surfaces/web/static")
@@ -56,17 +57,28 @@ class PackageHook(BuildHookInterface[Any]):
 
 def build_module(root: Path) -> Path | None:
     """The C module beside its source, made anew if that is newer; none if it is not wanted or cannot be made."""
-    if os.environ.get(WITHOUT_C) == "1":
-        return None
     source = root / C_SOURCE
     made = source.with_suffix(".abi3.so")
     try:
-        if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        if os.environ.get(WITHOUT_C) == "1":
+            raise RuntimeError(f"{WITHOUT_C}=1")
+        if not made.exists() or made.stat().st_mtime < source.stat().st_mtime or not loads(made):
             compile_module(source, made)
     except Exception as error:  # whatever the compilers of the world have to complain of
         print(f"muniment is built without its C module, and is a little slower for it: {error}", file=sys.stderr)
+        made.unlink(missing_ok=True)
         return None
     return made
+
+
+def loads(made: Path) -> bool:
+    """Whether a module is one of this machine: its file has the same name on all of them."""
+    loader = importlib.machinery.ExtensionFileLoader(MODULE, str(made))
+    try:
+        importlib.util.module_from_spec(importlib.machinery.ModuleSpec(MODULE, loader, origin=str(made)))
+    except ImportError:
+        return False
+    return True
 
 
 def compile_module(source: Path, made: Path) -> None:
@@ -79,13 +91,15 @@ def compile_module(source: Path, made: Path) -> None:
         command.build_temp, command.build_lib = scratch, scratch
         command.ensure_finalized()
         command.run()
-        made.unlink(missing_ok=True)  # a process that has it loaded keeps the old file
-        shutil.copyfile(command.get_ext_fullpath(MODULE), made)
+        beside = made.with_suffix(".part")
+        shutil.copyfile(command.get_ext_fullpath(MODULE), beside)
+        beside.replace(made)  # a process that has it loaded keeps the old file
 
 
 def wheel_tag() -> str:
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"cp{STABLE[0]}{STABLE[1]}-abi3-{platform}"
+    """For all versions of Python on this machine and those like it; who publishes wheels says more by other tools."""
+    own = next(tag for tag in platform_tags() if not tag.startswith(("manylinux", "musllinux")))
+    return f"cp{STABLE[0]}{STABLE[1]}-abi3-{own}"
 
 
 # -- the page

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.tags import sys_tags
 
 from muniment.store import names
 
@@ -76,11 +77,26 @@ def test_without_a_compiler_there_is_a_word_and_no_module(
     assert "built without its C module" in capfd.readouterr().err
 
 
+@needs_compiler
+def test_a_module_of_another_machine_is_made_anew(build_hook: ModuleType, source: Path) -> None:
+    strange = (source / build_hook.C_SOURCE).with_suffix(".abi3.so")
+    strange.write_bytes(b"not one of ours")
+    os.utime(strange, (2e9, 2e9))
+    assert loaded(build_hook.build_module(source)).humped(b"aB", names.SHAPES, 64) == {b"aB"}
+
+
+def test_the_wheel_is_one_that_this_machine_takes(build_hook: ModuleType) -> None:
+    taken = {str(tag) for tag in sys_tags()}
+    assert build_hook.wheel_tag() in taken
+
+
 def test_one_may_build_without_the_c_module(
-    build_hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch
+    build_hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MUNIMENT_NO_C", "1")
+    (source / build_hook.C_SOURCE).with_suffix(".abi3.so").write_bytes(b"of another time")
     assert build_hook.build_module(source) is None
+    assert "MUNIMENT_NO_C=1" in capfd.readouterr().err
     assert [path.name for path in (source / build_hook.C_SOURCE).parent.iterdir()] == ["_names.c"]
 
 
