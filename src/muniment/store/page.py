@@ -57,7 +57,7 @@ class Page:
             self.parts, self.waiting_bytes = [], 0
 
     def finish(self, top: head.Head) -> None:
-        """Put the document in its place; the size of its body stands in it, so that an edit of it shows."""
+        """Put the document in its place; the size of its body stands in it, so that an edit shows by it."""
         top = structs.replace(top, own=top.own | {BODY_BYTES: self.body_bytes})
         files.write_atomic(self.shelf.document, self._pieces(top))
         if self.spill:
