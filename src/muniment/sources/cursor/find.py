@@ -54,10 +54,11 @@ def matches(path: Path, head: bytes) -> bool:
     if path.suffix == ".txt":
         return TRANSCRIPTS in path.parts and bool(_PLAIN.match(head))
     lines = [line for line in head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT] if line.strip()]
-    own = [line for line in lines if _is_line(line)]
+    fit = [_is_line(line) for line in lines]
+    own = [line for line, fits in zip(lines, fit, strict=True) if fits]
     if not any(b'"role"' in line for line in own):
         return False
-    odd = sum(not _is_line(line) for line in lines[:-1])  # the last may be cut
+    odd = fit[:-1].count(False)  # the last may be cut
     return odd < len(own) or TRANSCRIPTS in path.parts or any(_ASKED in line for line in own)
 
 
