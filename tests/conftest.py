@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,19 @@ def tree(root: Path) -> Tree:
 def canonical(root: Path) -> Tree:
     """Documents and rounds of a store: what must not depend on how they came to be."""
     return {n: d for n, d in tree(root).items() if n.endswith((".md", ".json")) and "/source/" not in n}
+
+
+def read_all(descriptor: int) -> bytes:
+    """What was written to a terminal until its last writer left it."""
+    pieces: list[bytes] = []
+    try:
+        while piece := os.read(descriptor, 4096):
+            pieces.append(piece)
+    except OSError:  # how Linux says that nobody is there any more
+        pass
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)
 
 
 @pytest.fixture(scope="session")

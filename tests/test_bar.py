@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from muniment.surfaces.cli.bar import bar
+from tests.conftest import read_all
 
 PROGRAM = """
 from muniment.surfaces.cli.bar import bar
@@ -38,16 +39,3 @@ def test_on_a_terminal_every_step_is_drawn_and_the_bar_is_gone_at_the_end() -> N
     assert b"counting" in drawn
     assert [step for step in (b"1/3", b"2/3", b"3/3") if step not in drawn] == []
     assert drawn.rstrip().endswith(b"\x1b[2K")
-
-
-def read_all(descriptor: int) -> bytes:
-    """What was written to a terminal until its last writer left it."""
-    pieces: list[bytes] = []
-    try:
-        while piece := os.read(descriptor, 4096):
-            pieces.append(piece)
-    except OSError:  # how Linux says that nobody is there any more
-        pass
-    finally:
-        os.close(descriptor)
-    return b"".join(pieces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.builder import ClaudeSession, conversation
-from tests.conftest import tree
+from tests.conftest import read_all, tree
 
 MUNIMENT = Path(sys.executable).with_name("muniment")
 
@@ -30,6 +31,18 @@ class Cli:
         done = subprocess.run(command, env=self.env, input=stdin, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         return done
+
+    def at_a_terminal(self, *args: str | Path, code: int = 0, typed: str = "") -> str:
+        """What a person sees who calls the program and types something."""
+        ours, theirs = pty.openpty()
+        os.write(ours, typed.encode())
+        command = [str(MUNIMENT), *map(str, args)]
+        env = self.env | {"TERM": "xterm"}
+        with subprocess.Popen(command, env=env, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+            os.close(theirs)
+            shown = read_all(ours).decode()
+        assert process.returncode == code, shown
+        return shown
 
 
 @pytest.fixture
@@ -174,7 +187,8 @@ def test_rounds_that_are_not_there_are_never_all_of_them(filled: Cli, rounds: st
 
 
 def test_forget_asks_first_and_leaves_no_trace(filled: Cli) -> None:
-    filled("forget", "last", code=130, stdin="n\n")
+    refused = filled("forget", "last", code=1, stdin="n\n").stderr
+    assert refused.endswith("muniment: not forgotten\n")  # nothing was begun, so there is nothing to go on with
     assert "prompt 0" in filled("sessions").stdout
     filled("forget", "last", "--yes")
     assert "archive is empty" in filled("sessions").stderr

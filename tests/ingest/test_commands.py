@@ -43,6 +43,14 @@ def test_a_dry_run_changes_nothing_and_tells_the_price(cli: Cli) -> None:
     assert not (sessions(cli) / "engagements.jsonl").exists()
 
 
+def test_a_model_that_is_refused_is_not_asked(cli: Cli) -> None:
+    put(cli)
+    cli("inscribe")
+    shown = cli.at_a_terminal("ingest", "--with", "anthropic", typed="n\n", code=1)
+    assert shown.rstrip().endswith("muniment: the model was not asked, and nothing was ingested")
+    assert not (sessions(cli) / "engagements.jsonl").exists()
+
+
 def test_outcomes_as_json(cli: Cli) -> None:
     session = put(cli)
     cli("inscribe")

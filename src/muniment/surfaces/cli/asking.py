@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from muniment.archive import Archive
+from muniment.errors import MunimentError
 from muniment.ingest import models, offline, pipeline
 from muniment.ingest.models import Estimate, Ledger, Settings
 from muniment.ingest.planning import Choice, Plan, is_asked_about
@@ -76,8 +77,9 @@ def confirmed(expected: Estimate, asked: Settings) -> None:
     """Say what it will cost; at a terminal, ask, unless a cap was given or nothing is to be paid."""
     talk(told(expected, asked))
     free = asked.kind == "ollama" or expected.cached == expected.sessions
-    if not free and asked.max_cost is None and sys.stdin.isatty() and sys.stderr.isatty():
-        click.confirm("Ask the model?", default=True, abort=True, err=True)
+    asks = not free and asked.max_cost is None and sys.stdin.isatty() and sys.stderr.isatty()
+    if asks and not click.confirm("Ask the model?", default=True, err=True):
+        raise MunimentError("the model was not asked, and nothing was ingested")
 
 
 def extractor(archive: Archive, plan: Plan, asked: Settings, ledger: Ledger) -> pipeline.Extract:

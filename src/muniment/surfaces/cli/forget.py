@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from muniment.archive import Archive
+from muniment.errors import MunimentError
 from muniment.surfaces.cli.output import line, out, size
 
 
@@ -22,6 +23,7 @@ def command(store: str | None, session: str, yes: bool) -> None:
     found = archive.session(session)
     if not yes:
         what = f"{found.session_id}  {line(found.title)[:60]}  ({found.rounds} rounds, {size(found.source_bytes)})"
-        click.confirm(f"Forget {what}?", abort=True, err=True)
+        if not click.confirm(f"Forget {what}?", err=True):
+            raise MunimentError("not forgotten")
     archive.forget(found.session_id)
     out(f"forgotten: {found.session_id}")
