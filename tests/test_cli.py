@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import random
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import read_all, tree
+from tests.secrets.vectors import plant
 
 MUNIMENT = Path(sys.executable).with_name("muniment")
 
@@ -132,6 +134,21 @@ def test_an_ambiguous_prefix_is_refused(cli: Cli) -> None:
         conversation(1, f"aaaaaaaa-2222-4333-8444-55555555555{number}").write(cli.home / ".claude")
     cli("inscribe")
     assert "could be 2 sessions" in cli("show", "aaaa", code=4).stderr
+
+
+def test_what_listings_print_of_an_id_can_be_asked_for(cli: Cli) -> None:
+    """Ids that are made of the time begin alike."""
+    token = plant("github-token", random.Random(1)).secret
+    for number in range(2):
+        session = conversation(1, f"019ddb95-{number}222-7333-8444-555555555555")
+        session.exchange(f"key {number}: {token}", "done")
+        session.write(cli.home / ".claude")
+    cli("inscribe")
+    cli("ingest")
+    for listing in (cli("sessions"), cli("search", "reply"), cli("search", "--ghosts"), cli("secrets")):
+        shown = set(re.findall(r"019ddb95\S*", listing.stdout))
+        assert shown == {"019ddb95-0", "019ddb95-1"}
+    assert "key 1" in cli("show", "019ddb95-1").stdout
 
 
 def test_a_file_of_an_unknown_format_is_refused(cli: Cli, tmp_path: Path) -> None:

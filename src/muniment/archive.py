@@ -109,6 +109,13 @@ class Archive:
                 return known.find(seen[0])
             return found[0] if found else known.find(name)
 
+    def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
+        """What to show of session ids: the beginning of each that names one session of the archive."""
+        if not (wanted := set(ids)):
+            return {}
+        with Index(self.layout) as known:
+            return known.short_ids(wanted)
+
     def shelf(self, session: Listed) -> Shelf:
         return self.layout.shelf(session.agent_id, session.session_id)
 

@@ -31,7 +31,7 @@ def to_role(layout: Layout, session: Listed) -> str:
     """Move a session to the bucket of its registered role."""
     entry = roster.load(layout).of(session.session_id)
     if entry is None or not entry.role:
-        hint = f"`muniment roster add {session.session_id[:8]} --role ROLE` registers one"
+        hint = f"`muniment roster add {session.session_id} --role ROLE` registers one"
         raise NotFound(f"no role is registered for {session.session_id}", hint)
     target = bucket(entry.role)
     with index.lock(layout, lambda: None), Index(layout, write=True) as known:

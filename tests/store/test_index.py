@@ -10,7 +10,7 @@ import pytest
 from tests.builder import conversation
 
 from muniment.archive import Archive
-from muniment.errors import NotFound
+from muniment.errors import Ambiguous, NotFound
 
 
 def untimed(folder: Path, name: str) -> Path:
@@ -61,3 +61,32 @@ def test_an_archive_without_sessions_has_no_last(archive: Archive, home: Path) -
     archive.forget(session.id)
     with pytest.raises(NotFound, match="no session 'last'"):
         archive.session("last")
+
+
+def test_a_short_id_is_as_long_as_it_must_be(archive: Archive, home: Path) -> None:
+    ids = {
+        "019ddb95-1111-7000-8000-000000000001": "019ddb95-1",  # cut behind the dash it differs at
+        "019ddb95-2222-7000-8000-000000000001": "019ddb95-2222-7000-8000-000000000001",
+        "019ddb95-2222-7000-8000-000000000002": "019ddb95-2222-7000-8000-000000000002",
+        "019ddb96-2222-7000-8000-000000000001": "019ddb96",
+    }
+    for id_ in ids:
+        conversation(1, id_).write(home)
+    archive.inscribe()
+    assert archive.short_ids(ids) == ids
+    assert [archive.session(short).session_id for short in ids.values()] == list(ids)
+    assert archive.short_ids(["019ddb95-1111-7000-8000-000000000001"] * 2) == {
+        "019ddb95-1111-7000-8000-000000000001": "019ddb95-1"
+    }
+
+
+def test_only_where_more_sessions_follow_a_refusal_says_so(archive: Archive, home: Path) -> None:
+    for number in range(3):
+        conversation(1, f"aaaaaaaa-2222-4333-8444-55555555555{number}").write(home)
+    archive.inscribe()
+    with pytest.raises(Ambiguous, match=r"3 sessions: .*2$"):
+        archive.session("aaaa")
+    conversation(1, "aaaaaaaa-2222-4333-8444-555555555553").write(home)
+    archive.inscribe()
+    with pytest.raises(Ambiguous, match=r"4 sessions: .*2…$"):
+        archive.session("aaaa")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -239,9 +239,13 @@ class Index:
         if not found:
             raise NotFound(f"no session {name!r} in the archive", "`muniment sessions` lists them")
         if len(found) > 1:
-            some = ", ".join(row.session_id for row in found[:3])
-            raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}…", "give more of the id")
+            some = ", ".join(row.session_id for row in found[:3]) + ("…" if len(found) > 3 else "")
+            raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}", "give more of the id")
         return found[0]
+
+    def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
+        """What to show of session ids: the beginning of each that `find` takes for no other."""
+        return session_table.short_ids(self.db, ids)
 
     def _last(self) -> list[Listed]:
         """The session that went on last; where none tells a time, the one that was inscribed last."""

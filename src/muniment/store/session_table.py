@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from muniment.model import Facts, codec
 from muniment.store.rows import bound, count, fit
+
+SHORT_ID = 8
+"""Characters of an id that people are shown, where they are enough."""
 
 
 class SessionRow(Struct, frozen=True):
@@ -63,6 +66,25 @@ def listed(db: Any, where: str = "", *values: Any) -> Iterator[Listed]:
     sql = f"{_LISTED} {where} ORDER BY ended IS NULL, ended DESC, session_id"
     for row in db.execute(sql, bound(values)):
         yield Listed(*row)
+
+
+_BESIDE = """SELECT value, (SELECT max(session_id) FROM sessions WHERE session_id < value),
+  (SELECT min(session_id) FROM sessions WHERE session_id > value) FROM json_each(?)"""
+
+
+def short_ids(db: Any, ids: Iterable[str]) -> dict[str, str]:
+    """The beginning of each id that names its session and no other.
+
+    Only the ids right before and behind it in order can share more of it than any other, so two looks into the index
+    tell how much is needed."""
+    asked = codec.encode(list(ids)).decode()
+    return {id_: _cut(id_, (before or "", behind or "")) for id_, before, behind in db.execute(_BESIDE, (asked,))}
+
+
+def _cut(id_: str, others: Sequence[str]) -> str:
+    """So much of an id that none of the others begins so, and no dash is at its end."""
+    cuts = (id_[:count] for count in range(SHORT_ID, len(id_)) if id_[count - 1] != "-")
+    return next((cut for cut in cuts if not any(other.startswith(cut) for other in others)), id_)
 
 
 def replace(db: Any, key: int, row: SessionRow) -> None:

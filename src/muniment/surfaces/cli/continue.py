@@ -54,6 +54,5 @@ def _of(archive: Archive, session: Listed, engagement: str) -> tuple[int, int]:
         for one in record.engagements:
             if record.session_id == session.session_id and one.engagement_id == engagement:
                 return one.turn_range
-    raise NotFound(
-        f"no engagement {engagement!r} in this session", f"`muniment search --session {session.session_id[:8]}`"
-    )
+    (short,) = archive.short_ids([session.session_id]).values()
+    raise NotFound(f"no engagement {engagement!r} in this session", f"`muniment search --session {short}`")

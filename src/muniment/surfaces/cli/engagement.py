@@ -162,11 +162,13 @@ def list_(store: str | None, every: bool, conflicts: bool, json: bool) -> None:
 def _conflicts(store: str | None, json: bool) -> None:
     from muniment.archive import Archive
 
-    found = [(record, conflict) for record in Archive(store).engagements() for conflict in record.conflicts]
+    archive = Archive(store)
+    found = [(record, conflict) for record in archive.engagements() for conflict in record.conflicts]
     if json:
         as_json([conflict for _, conflict in found])
         return
-    cells = [(record.session_id[:8], c.engagement_id, c.field, c.told, c.found, c.by) for record, c in found]
+    ids = archive.short_ids(record.session_id for record, _ in found)
+    cells = [(ids[record.session_id], c.engagement_id, c.field, c.told, c.found, c.by) for record, c in found]
     table(("session", "engagement", "field", "told", "found", "by"), cells)
     talk(f"{many(len(found), 'conflict')}; what was told counts")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from muniment.model.words import shortened
@@ -34,8 +36,8 @@ _MAX_TITLE, _MAX_LINE = 60, 200
 _MAX_COUNTED = 15
 
 
-def print_findings(found: Findings, headed: bool) -> None:
-    """Each kind of finding under its own heading, if there can be several."""
+def print_findings(found: Findings, headed: bool, ids: Mapping[str, str]) -> None:
+    """Each kind of finding under its own heading, if there can be several; `ids` has what to show of session ids."""
     several = headed or bool(found.files)
     for name, part, printer in (
         ("Engagements", found.engagements, _engagement),
@@ -45,22 +47,22 @@ def print_findings(found: Findings, headed: bool) -> None:
         if part and several:
             click.echo(click.style(name, bold=True, underline=True))
         for one in part:
-            printer(one)  # pyright: ignore[reportArgumentType]
+            printer(one, ids[one.session_id])  # pyright: ignore[reportArgumentType]
         if part and several:
             click.echo()
 
 
-def _engagement(e: FoundEngagement) -> None:
+def _engagement(e: FoundEngagement, id_: str) -> None:
     method = click.style(
         (e.method or ("ghost" if e.ghost else "named")).ljust(8), fg=METHOD_COLOURS.get(e.method or "")
     )
     phase = click.style((e.phase or "").ljust(11), fg=PHASE_COLOURS.get(e.phase or ""))
     who = line(e.agent_name or e.agent_role or e.agent_id)
-    head = f"{_span(e)}  {click.style(e.session_id[:8], bold=True)}  {who}  {method} {phase}"
+    head = f"{_span(e)}  {click.style(id_, bold=True)}  {who}  {method} {phase}"
     project = f" {click.style(line(e.project), underline=True)}" if e.project else ""
     click.echo(f"{head}{project}  {line(e.topic)[:_MAX_LINE]}")
     turns = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in e.turn_ranges)
-    opened = f"muniment show {e.session_id[:8]} {e.opens}"
+    opened = f"muniment show {id_} {e.opens}"
     told = [line(e.outcome)[:_MAX_LINE], f"turns {turns}" if turns else "", line(e.engagement_id or ""), opened]
     click.echo(click.style(f"    {' · '.join(part for part in told if part)}", dim=True))
 
@@ -71,14 +73,14 @@ def _span(e: FoundEngagement) -> str:
     return first if last[:10] in ("", first[:10]) else f"{first} → {last[:10]}"
 
 
-def _touched(file: Touched) -> None:
+def _touched(file: Touched, id_: str) -> None:
     who = f"  {line(file.agent_name)}" if file.agent_name else ""
-    head = f"{local(file.started) or 'undated'}  {click.style(file.session_id[:8], bold=True)}{who}"
+    head = f"{local(file.started) or 'undated'}  {click.style(id_, bold=True)}{who}"
     click.echo(f"{head}  {shortened(line(file.title), _MAX_TITLE)}")
     told = [
         f"{what} in {_numbers(rounds)}" for what, rounds in (("changed", file.changed), ("named", file.named)) if rounds
     ]
-    opened = f"muniment show {file.session_id[:8]} {(file.changed or file.named)[-1]}"
+    opened = f"muniment show {id_} {(file.changed or file.named)[-1]}"
     click.echo(click.style(f"    {' · '.join([*told, opened])}", dim=True))
 
 
@@ -87,10 +89,10 @@ def _numbers(rounds: tuple[int, ...]) -> str:
     return f"round{'' if len(rounds) == 1 else 's'} {shown}{', …' if len(rounds) > 10 else ''}"
 
 
-def _hit(hit: Hit) -> None:
+def _hit(hit: Hit, id_: str) -> None:
     where = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     where += f" of subagent {hit.sidechain}" if hit.sidechain else ""
-    head = click.style(f"{hit.session_id[:8]} {hit.opens}", bold=True)
+    head = click.style(f"{id_} {hit.opens}", bold=True)
     title = shortened(line(hit.title), _MAX_TITLE)
     click.echo(f"{head}  {local(hit.started)}  {click.style(line(where), dim=True)}  {title}")
     click.echo(f"    {_highlighted(hit)}")

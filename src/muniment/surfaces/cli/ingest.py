@@ -64,7 +64,7 @@ def command(
     if json:
         as_json(outcomes)
     else:
-        report(outcomes, plan.unchanged)
+        report(archive, outcomes, plan.unchanged)
     if asked:
         talk(asking.spent(ledger))
     if any(outcome.what == "failed" for outcome in outcomes):
@@ -84,7 +84,7 @@ def run(archive: Archive, plan: Plan, choice: Choice, extract: Extract | None = 
     return outcomes
 
 
-def report(outcomes: Sequence[Outcome], unchanged: int) -> None:
+def report(archive: Archive, outcomes: Sequence[Outcome], unchanged: int) -> None:
     """What came of it, in one or two lines, and then what went wrong."""
     counts = Counter(outcome.what for outcome in outcomes)
     found = sum(outcome.engagements for outcome in outcomes)
@@ -93,8 +93,9 @@ def report(outcomes: Sequence[Outcome], unchanged: int) -> None:
     parts += [f"{unchanged:,} unchanged"] if unchanged else []
     out(" · ".join(parts))
     odd = [o for o in outcomes if o.note]
+    ids = archive.short_ids(o.session_id for o in odd[:MAX_SHOWN])
     for outcome in odd[:MAX_SHOWN]:
-        talk(f"{outcome.session_id[:8]} {outcome.what}: {plain(outcome.note)}")
+        talk(f"{ids[outcome.session_id]} {outcome.what}: {plain(outcome.note)}")
     if len(odd) > MAX_SHOWN:
         talk(f"… and {len(odd) - MAX_SHOWN} more (--json lists all)")
 

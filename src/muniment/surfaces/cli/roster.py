@@ -69,5 +69,5 @@ def move(store: str | None, sessions: tuple[str, ...], every: bool) -> None:
     archive = Archive(store)
     if every == bool(sessions):
         raise click.UsageError("Give sessions, or --all.")
-    for name in archive.movable() if every else sessions:
-        talk(f"{name[:8]} moved to {archive.move(name)}")
+    for name in archive.short_ids(archive.movable()).values() if every else sessions:
+        talk(f"{name} moved to {archive.move(name)}")

@@ -13,6 +13,7 @@ from muniment.errors import NotFound
 from muniment.model.engagements import METHODS, PHASES
 from muniment.search import KINDS, Findings, Query, count, find, searched
 from muniment.store import terms
+from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.surfaces.cli.output import as_json, line, many, talk
 
@@ -123,10 +124,15 @@ def _show(layout: Layout, asked: Query, found: Findings) -> None:
 
     if not found:
         raise NotFound(_nothing(asked), _try(layout, asked))
-    print_findings(found, bool(asked.text))
+    print_findings(found, bool(asked.text), _short_ids(layout, found))
     parts = ((found.engagements, "engagement"), (found.files, "session"), (found.hits, "hit"))
     counted = ", ".join(many(len(part), noun) for part, noun in parts if part)
     talk(f"{counted}; open one with `muniment show SESSION ROUND`")
+
+
+def _short_ids(layout: Layout, found: Findings) -> dict[str, str]:
+    with Index(layout) as index:
+        return index.short_ids(one.session_id for one in (*found.engagements, *found.files, *found.hits))
 
 
 # -- nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 from msgspec import structs
@@ -46,7 +46,7 @@ def command(store: str | None, session: str | None, json: bool) -> None:
     if json:
         as_json(rows)
     else:
-        _print(rows)
+        _print(rows, archive.short_ids(row.session_id for row in rows))
 
 
 def _rows(archive: Archive, session: Listed, key: bytes) -> Iterator[Row]:
@@ -71,10 +71,10 @@ def _row(session: Listed, sidechain: str | None, place: Place) -> Row:
     return Row(**structs.asdict(place), session_id=session.session_id, sidechain=sidechain)
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[Row], ids: Mapping[str, str]) -> None:
     cells = [
         (
-            row.session_id[:8],
+            ids[row.session_id],
             str(row.round),
             " ".join(filter(None, (row.kind, row.tool, row.sidechain and "of a subagent"))),
             row.rule,

@@ -27,7 +27,8 @@ def command(
     if recorded:
         list_recorded(root, format_, limit, json)
         return
-    rows = [row for row in Archive(store).sessions() if source in (None, row.source)]
+    archive = Archive(store)
+    rows = [row for row in archive.sessions() if source in (None, row.source)]
     shown = rows[:limit]
     if json:
         as_json(shown)
@@ -35,10 +36,11 @@ def command(
     if not rows:
         talk("the archive is empty; `muniment up` fills it")
         return
+    ids = archive.short_ids(row.session_id for row in shown)
     headers = ("session", "source", "ended", "rounds", "messages", "also", "title")
     cells = [
         (
-            row.session_id[:8],
+            ids[row.session_id],
             row.source,
             (row.ended or "undated")[:16].replace("T", " "),
             str(row.rounds),

@@ -32,7 +32,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], demo: bool, view: bool,
     outcomes = progress.inscribe(archive, places, json)
     understood = ingest.run(archive, plan := archive.ingest_plan(INCREMENTAL), INCREMENTAL)
     if understood and not json:
-        ingest.report(understood, plan.unchanged)
+        ingest.report(archive, understood, plan.unchanged)
     if not json and not archive.sessions():
         talk("no sessions of a known agent on this machine; `muniment up --demo` shows how it looks with samples")
     if not (json or demo or paths):
