@@ -388,6 +388,9 @@ def test_the_command_writes_a_page(archive: Archive, home: Path, tmp_path: Path)
     assert piped.stderr == b""
     told = json.loads(run(store, folder, "last", "-o", "x.html", "--json").stdout)
     assert told["bytes"] == (folder / "x.html").stat().st_size
+    both = run(store, folder, "last", "-o", "-", "--json")
+    assert (both.returncode, both.stdout) == (2, b"")
+    assert b"write the page to a file: -o FILE" in both.stderr
     (folder / "mine.html").write_text("mine")
     assert run(store, folder, "last", "-o", "mine.html").returncode == 6
     assert run(store, folder, "last", "--rounds", "9").returncode == 3

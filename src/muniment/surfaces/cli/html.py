@@ -35,6 +35,8 @@ def command(store: str | None, session: str | None, every: bool, output: str | N
     """
     if every == bool(session):
         raise click.UsageError("Give a SESSION, or --all.")
+    if json and output == "-":
+        raise click.UsageError("--json and `-o -` both go to standard output; write the page to a file: -o FILE.")
     archive, request = Archive(store), _request(**given)
     if session:
         done = _one(archive, session, output, request)
