@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from muniment.archive import Archive
 from muniment.errors import Conflict, NotFound, StoreError
 from muniment.inscribe import Outcome
-from muniment.restore import Target
+from muniment.model import Facts
+from muniment.restore import Target, choose_version
 from muniment.sources.base import Move
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import tree
@@ -220,6 +222,25 @@ def test_an_unknown_version_tells_which_there_are(archive: Archive, inscribe: In
     with pytest.raises(NotFound, match="no versions are called 'zz'") as raised:
         archive.restore("last", version="zz")
     assert f"there are: {name} (3 rounds, until 2026-03-19" in (raised.value.hint or "")
+
+
+def test_of_a_version_only_what_it_tells_is_told() -> None:
+    known = {"aaaa": Facts("x", "openai", rounds=1), "bbbb": Facts("x", "openai", rounds=2, ended="2026-03-19")}
+    with pytest.raises(NotFound) as raised:
+        choose_version("zz", known)
+    assert raised.value.hint == "there are: aaaa (1 round), bbbb (2 rounds, until 2026-03-19)"
+
+
+def test_one_of_something_is_said_as_one(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    path = conversation(1).write(cli.home / ".claude")
+    cli("inscribe")
+    other = ClaudeSession(path.stem)
+    other.exchange("another beginning", "another end")
+    path.write_bytes(other.data)
+    cli("inscribe")
+    assert re.search(r"version \w+: 1 round, until", cli("show", "last").stdout)
+    assert "1 file, " in cli("restore", "last", "--to", tmp_path / "to").stderr
 
 
 def test_show_names_the_versions_that_restore_takes(tmp_path: Path) -> None:

@@ -111,9 +111,15 @@ def choose_version(asked: str, known: Mapping[str, Facts]) -> str:
     found = [name for name in known if name.startswith(asked.lower())]
     if asked in known or len(found) == 1:
         return asked if asked in known else found[0]
-    told = [f"{name} ({facts.rounds} rounds, until {facts.ended})" for name, facts in known.items()]
+    told = [f"{name} ({version_told(facts)})" for name, facts in known.items()]
     hint = f"there are: {', '.join(told)}" if told else "the session has no older versions"
     raise NotFound(f"{len(found) or 'no'} versions are called {asked!r}", hint)
+
+
+def version_told(facts: Facts) -> str:
+    """How much a version has, and until when it went if it tells."""
+    rounds = f"{facts.rounds:,} round{'' if facts.rounds == 1 else 's'}"
+    return f"{rounds}, until {facts.ended}" if facts.ended else rounds
 
 
 class Wanted(Struct, frozen=True):

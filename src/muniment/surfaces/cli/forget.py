@@ -6,7 +6,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.errors import MunimentError
-from muniment.surfaces.cli.output import line, out, size
+from muniment.surfaces.cli.output import line, many, out, size
 
 
 @click.command()
@@ -22,7 +22,8 @@ def command(store: str | None, session: str, yes: bool) -> None:
     archive = Archive(store)
     found = archive.session(session)
     if not yes:
-        what = f"{found.session_id}  {line(found.title)[:60]}  ({found.rounds} rounds, {size(found.source_bytes)})"
+        extent = f"{many(found.rounds, 'round')}, {size(found.source_bytes)}"
+        what = f"{found.session_id}  {line(found.title)[:60]}  ({extent})"
         if not click.confirm(f"Forget {what}?", err=True):
             raise MunimentError("not forgotten")
     archive.forget(found.session_id)

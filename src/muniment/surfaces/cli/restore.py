@@ -11,7 +11,7 @@ from muniment.archive import Archive
 from muniment.errors import MunimentError
 from muniment.restore import Restored, Target
 from muniment.sources.base import Move
-from muniment.surfaces.cli.output import as_json, out, size, talk
+from muniment.surfaces.cli.output import as_json, many, out, size, talk
 
 
 @click.command()
@@ -80,7 +80,7 @@ def _report(restored: list[Restored], json: bool) -> None:
         return
     for file in restored:
         out(f"{file.what:9}  {file.path}")
-    talk(f"{len(restored)} files, {size(sum(file.bytes for file in restored))} written")
+    talk(f"{many(len(restored), 'file')}, {size(sum(file.bytes for file in restored))} written")
     for file in restored:
         if file.then:
             talk(f"then: {file.then}")

@@ -6,6 +6,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.errors import NotFound
+from muniment.restore import version_told
 from muniment.store import rounds as stored
 from muniment.surfaces.cli.output import line, out, plain, table
 
@@ -33,7 +34,7 @@ def command(store: str | None, session: str, round_: int | None, json: bool, doc
         if not json:
             out(f"\n{shelf.document}")
             for name, facts in archive.versions(found).items():
-                out(f"version {name}: {facts.rounds} rounds, until {facts.ended}")
+                out(f"version {name}: {version_told(facts)}")
 
 
 def _round_text(round_: stored.Round, folder: str) -> str:
