@@ -71,6 +71,17 @@ def test_engagements_come_first_and_then_the_text(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("understood")
+def test_what_the_limit_leaves_out_is_said(run: Run) -> None:
+    done = run("login", "--limit", "1")
+    assert "1 engagement, 1 hit; " in done.stderr
+    assert "there are more hits; a higher --limit shows them" in done.stderr
+    assert done.stdout.count("In the text\n") == 1
+    assert "there are more engagements; a higher" in run("--session", session_id("login"), "--limit", "1").stderr
+    assert "there are more" not in run("--session", session_id("login"), "--limit", "2").stderr
+    assert len(json.loads(run("login", "--limit", "1", "--json").stdout)["hits"]) == 1
+
+
+@pytest.mark.usefixtures("understood")
 def test_without_a_query_only_engagements_are_listed(run: Run) -> None:
     done = run("-m", "debug")
     assert "mend the login" in done.stdout

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import click
+from msgspec import structs
 
 from muniment import config
 from muniment.errors import NotFound
@@ -92,11 +93,11 @@ def command(store: str | None, words: tuple[str, ...], stats: bool, json: bool, 
         if not searched(layout).ingested:
             talk("nothing was ingested yet: `muniment ingest` finds the engagements")
         return
-    found = find(layout, asked)
     if json:
-        as_json(found)
+        as_json(find(layout, asked))
         return
-    _show(layout, asked, found)
+    one_more = structs.replace(asked, limit=asked.limit + 1)  # which tells whether there are more than are shown
+    _show(layout, asked, find(layout, one_more))
 
 
 def _query(text: str, options: dict[str, Any]) -> Query:
@@ -119,15 +120,24 @@ def _window(
     return (max(first).isoformat() if first else None), (min(last).isoformat() if last else None)
 
 
-def _show(layout: Layout, asked: Query, found: Findings) -> None:
+def _show(layout: Layout, asked: Query, every: Findings) -> None:
     from muniment.surfaces.cli.found import print_findings
 
-    if not found:
+    if not every:
         raise NotFound(_nothing(asked), _try(layout, asked))
+    limit = asked.limit
+    found = Findings(every.engagements[:limit], every.files[:limit], every.hits[:limit])
     print_findings(found, bool(asked.text), _short_ids(layout, found))
     parts = ((found.engagements, "engagement"), (found.files, "session"), (found.hits, "hit"))
     counted = ", ".join(many(len(part), noun) for part, noun in parts if part)
     talk(f"{counted}; open one with `muniment show SESSION ROUND`")
+    if every != found:
+        talk(f"there are more {_longer(every, limit)}; a higher --limit shows them")
+
+
+def _longer(found: Findings, limit: int) -> str:
+    parts = ((found.engagements, "engagements"), (found.files, "sessions"), (found.hits, "hits"))
+    return " and ".join(noun for part, noun in parts if len(part) > limit)
 
 
 def _short_ids(layout: Layout, found: Findings) -> dict[str, str]:
