@@ -97,6 +97,10 @@ def test_the_tree_and_the_json(cli: Cli) -> None:
     made = json.loads(cli("lineage", B[:8], "--json", "--explicit").stdout)
     assert [node["id"] for node in made["nodes"]] == [A, B]
     assert made["edges"][0]["records"]
+    for flags, ids in (((), [A, B]), (("--all",), [A, B, C])):
+        made = json.loads(cli("lineage", "--json", *flags).stdout)
+        assert sorted(node["id"] for node in made["nodes"]) == ids
+        assert [(edge["earlier"], edge["later"]) for edge in made["edges"]] == [(A, B)]
 
 
 def test_nobody_continues_anybody(cli: Cli) -> None:

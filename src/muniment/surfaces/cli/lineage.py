@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
 from muniment.archive import Archive
-from muniment.lineage import Edge, Node
+from muniment.lineage import Edge, Lineage, Node
 from muniment.lineage.families import Branch, trees
 from muniment.model.words import shortened
 from muniment.surfaces.cli.output import as_json, line, many, out, talk
@@ -28,10 +28,10 @@ def command(store: str | None, session: str | None, every: bool, explicit: bool,
     branch and words, has a `?` and how sure it is.
     """
     graph = Archive(store).lineage(session, explicit)
-    if json:
-        as_json(graph)
-        return
     shown = [tree for tree in trees(graph) if session or every or tree.sessions > 1]
+    if json:
+        as_json(_part(graph, shown))
+        return
     if not shown:
         talk("no session continues another; `--all` lists them all")
     for tree in shown:
@@ -39,6 +39,13 @@ def command(store: str | None, session: str | None, every: bool, explicit: bool,
             out(text)
     if shown:
         talk(f"{many(sum(tree.sessions for tree in shown), 'session')} in {many(len(shown), 'tree')}")
+
+
+def _part(graph: Lineage, shown: Sequence[Branch]) -> Lineage:
+    """The part of a graph that stands in some of its trees."""
+    kept = {one.node.id for tree in shown for one in tree.walk()}
+    nodes = tuple(node for node in graph.nodes if node.id in kept)
+    return Lineage(nodes, tuple(edge for edge in graph.edges if edge.earlier in kept and edge.later in kept))
 
 
 def _lines(tree: Branch, with_subagents: bool) -> Iterator[str]:
