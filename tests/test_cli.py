@@ -151,6 +151,16 @@ def test_what_listings_print_of_an_id_can_be_asked_for(cli: Cli) -> None:
     assert "key 1" in cli("show", "019ddb95-1").stdout
 
 
+def test_colours_are_for_terminals_whose_owner_wants_them(filled: Cli) -> None:
+    """https://no-color.org: set, and not empty."""
+    for value, coloured in (("", True), ("1", False)):
+        filled.env["NO_COLOR"] = value
+        for args in (("search", "prompt"), ("sessions",)):
+            shown = filled.at_a_terminal(*args)
+            assert "prompt" in shown
+            assert ("\x1b[" in shown) is coloured
+
+
 def test_a_file_of_an_unknown_format_is_refused(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")

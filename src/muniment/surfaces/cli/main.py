@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -95,8 +96,13 @@ def cli(ctx: click.Context, store: str | None) -> None:
     Exit codes: 0 done · 1 failed, or a check found losses · 2 wrong usage · 3 not found
     4 ambiguous · 5 unknown format · 6 would overwrite · 7 unsupported · 8 store trouble · 9 not recorded
     130 interrupted
+
+    \b
+    NO_COLOR in the environment, if it is not empty, keeps colours off a terminal.
     """
     ctx.obj = store
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False  # every command asks its context before it prints
 
 
 def main(args: list[str] | None = None) -> None:
