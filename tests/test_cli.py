@@ -116,7 +116,7 @@ def test_a_round_is_shown_in_full(filled: Cli) -> None:
         (["show", "last", "99"], 3, "no round 99"),
         (["inscribe", "/nowhere"], 3, "no such file"),
         (["restore"], 2, "Give a SESSION"),
-        (["export", "last", "--to", "nobody"], 3, "known sources"),
+        (["export", "last", "--to", "nobody"], 3, "sessions can be written for"),
         (["export-claude", "last", "--rounds", "x"], 2, "not a range"),
         (["export-claude", "last"], 0, ""),
         (["frobnicate"], 2, "No command"),

@@ -193,3 +193,10 @@ def test_a_file_with_nothing_in_it_is_not_left_behind(
     with pytest.raises(NotFound, match="can hold nothing"):
         archive.export("last", Request(source="claude-code", to=tmp_path / "out"))
     assert not list((tmp_path / "out").rglob("*.jsonl"))
+
+
+def test_an_agent_is_called_as_continue_calls_it(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    path = conversation().write(home, "-w")
+    inscribe()
+    path.unlink()
+    assert archive.export("last", Request(source="claude")).paths == (str(path),)

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from muniment import files, sources
 from muniment.before import Before
-from muniment.errors import Conflict, NotFound, Unsupported
+from muniment.errors import Conflict, NotFound
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
 from muniment.sources import Named, Renaming
@@ -24,6 +24,7 @@ class Request(Struct, frozen=True):
     """What to export, and where to."""
 
     source: str
+    """Name of a source, or of its family of agents."""
     to: Path | None = None
     """A folder in place of the agent's home."""
     file: Path | None = None
@@ -64,9 +65,7 @@ def export(
 ) -> Exported:
     """Write a session in another agent's format, or its own; what comes `before` it in other sessions goes first."""
     before = before or Before()
-    target = sources.named(request.source)
-    if not target.writable:
-        raise Unsupported(f"{target.title} sessions cannot be written", "`muniment sources` tells which can")
+    target = sources.writable(request.source)
     if facts.messages == 0 and not sidechains and not before.earlier:
         raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
     # Half a session must not lie where the agent had the whole: it would be taken for the transcript itself.

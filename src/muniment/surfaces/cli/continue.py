@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from muniment import sources
 from muniment.archive import Archive
 from muniment.errors import NotFound
 from muniment.export import Request
@@ -44,7 +43,7 @@ def command(
     found = archive.session(session)
     first, last = _of(archive, found, engagement) if engagement else exporting.parse_rounds(rounds)
     place = str(Path(cwd).expanduser().resolve()) if cwd else None
-    request = Request(source=sources.writable(agent).name, cwd=place, new_id=True, first=first, last=last)
+    request = Request(source=agent, cwd=place, new_id=True, first=first, last=last)
     exporting.report(archive.export(found.session_id, request), json)
 
 

@@ -11,7 +11,13 @@ from muniment.surfaces.cli import exporting
 
 @click.command()
 @exporting.options("--into")
-@click.option("--to", "source", required=True, metavar="NAME", help="The agent to write for; see `muniment sources`.")
+@click.option(
+    "--to",
+    "source",
+    required=True,
+    metavar="NAME",
+    help="The agent to write for: codex, claude, …; see `muniment sources`.",
+)
 @click.pass_obj
 def command(store: str | None, source: str, **given: Any) -> None:
     """Write SESSION in the format of any agent that can be written, where that agent looks for it.
