@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from muniment.errors import Conflict, NotFound
 from muniment.export import Request
 from muniment.inscribe import Outcome
 from tests.builder import conversation, tool
+from tests.test_cli import Cli
 
 Inscribe = Callable[..., list[Outcome]]
 
@@ -200,3 +202,33 @@ def test_an_agent_is_called_as_continue_calls_it(archive: Archive, inscribe: Ins
     inscribe()
     path.unlink()
     assert archive.export("last", Request(source="claude")).paths == (str(path),)
+
+
+def test_a_file_that_the_agent_would_not_find_is_told_where_it_belongs(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    path = conversation().write(cli.home / ".claude", "-w")
+    cli("inscribe")
+    command = f"claude --resume {path.stem}"
+    elsewhere = f"to resume it, put it at {path}; then: {command}\n"
+    for args in (("--into", tmp_path / "into"), ("-o", tmp_path / "one.jsonl")):
+        assert cli("export-claude", "last", *args).stderr.endswith(elsewhere)
+        told = cli("context", "last", "--as", "claude", *args, "--force").stderr
+        assert f"put it at {path.parent}" in told
+        assert "resume with" not in told
+    for args in (("--force",), ("--into", cli.home / "x" / ".." / ".claude")):
+        assert cli("export-claude", "last", *args).stderr.endswith(f"resume with: {command}\n")
+    assert "resume with: opencode import" in cli("export", "last", "--to", "opencode", "-o", tmp_path / "o").stderr
+
+
+@pytest.mark.parametrize("source", ["native", "adr029"])
+@pytest.mark.parametrize("place", [(), ("-o", "a file.jsonl")])
+def test_what_a_recorder_goes_on_from_is_resumed_as_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, place: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli = Cli(tmp_path)
+    conversation().write(cli.home / ".claude")
+    cli("inscribe")
+    told = cli("export", "last", "--to", source, *place).stderr
+    _, command = told.rsplit("resume with: muniment ", 1)
+    assert "in the chain" in cli(*shlex.split(command)).stderr

@@ -53,6 +53,8 @@ class Exported(Struct, frozen=True):
     """The command that resumes it."""
     tools: tuple[Named, ...] = ()
     """How the tool calls of another agent's session are called now, and which were kept as they are."""
+    belongs: str | None = None
+    """Where it must be put before it can be resumed, if it was written elsewhere."""
 
 
 def export(
@@ -82,7 +84,8 @@ def export(
     losses += _left_beside(shelf, 0 if with_sides else len(sidechains))
     session_id = target.identity(facts, move)
     resume = target.resuming(session_id, paths[0])
-    return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account())
+    belongs = target.belongs(paths[0], facts, move, env)
+    return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs)
 
 
 def _left_before(before: Before, request: Request) -> list[Loss]:

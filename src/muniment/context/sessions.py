@@ -44,6 +44,9 @@ class Made(Struct, frozen=True):
     """Those that are there as they were, by their numbers in the archive."""
     losses: tuple[Loss, ...]
     resume: str
+    """The command that resumes it."""
+    belongs: str | None = None
+    """Where it must be put before it can be resumed, if it was written elsewhere."""
 
 
 def write(layout: Layout, request: Request, target: Target, env: Mapping[str, str]) -> Made:
@@ -58,7 +61,8 @@ def write(layout: Layout, request: Request, target: Target, env: Mapping[str, st
     put(path, b"".join(lines), target.force)
     session_id = source.identity(composed.facts, move)
     resume = source.resuming(session_id, str(path))
-    return Made(str(path), session_id, composed.tokens, composed.kept, tuple(composed.losses), resume)
+    belongs = source.belongs(str(path), composed.facts, move, env)
+    return Made(str(path), session_id, composed.tokens, composed.kept, tuple(composed.losses), resume, belongs)
 
 
 def put(path: Path, data: bytes, force: bool) -> None:

@@ -152,6 +152,8 @@ class Source:
     """How a recorder writes this format; None for formats that are only read or written whole."""
     resume_command: str = ""
     """How a person resumes a session, with `{id}` in place of its id."""
+    resumed_by_path: bool = False
+    """Whether the command takes the path of a written file in place of an id, wherever the file lies."""
     import_command: str = ""
     """What is typed before, with `{path}` in place of the written file; most agents find it by themselves."""
     session_variable: str = ""
@@ -222,8 +224,17 @@ class Source:
 
     def resuming(self, id_: str, path: str) -> str:
         """What a person types to resume a session that was written to a path; empty for a format without an agent."""
-        commands = (self.taking_in(path), self.resume_command.format(id=id_))
+        named = shlex.quote(path) if self.resumed_by_path else id_
+        commands = (self.taking_in(path), self.resume_command.format(id=named))
         return " && ".join(command for command in commands if command)
+
+    def belongs(self, path: str, facts: Facts, move: Move, env: Mapping[str, str]) -> str | None:
+        """Where a session that was written to a path must be put before it can be resumed; None if it need not."""
+        if not self.resume_command or self.resumed_by_path or self.import_command:
+            return None
+        places = [home / self.place(facts, move) for home in self.homes(env)]
+        there = Path(path).resolve() in [place.resolve() for place in places]
+        return None if there else str(places[0])
 
     def taking_in(self, path: str) -> str:
         """What a person types before that, if the agent does not find the file by itself."""

@@ -31,7 +31,8 @@ class Adr029Source(RecordedSource):
     name = find.NAME
     title = "chemigram (ADR-029)"
     family = "chemigram"
-    resume_command = "muniment resume {id}"
+    resume_command = "muniment resume {id} --format adr029"
+    resumed_by_path = True
     dialect = Adr029()
     subagents = NATIVE
 

@@ -23,6 +23,7 @@ class NativeSource(RecordedSource):
     title = "muniment recorder"
     family = "recorded"
     resume_command = "muniment resume {id}"
+    resumed_by_path = True
     dialect = Native()
     rich = True
 

@@ -12,7 +12,7 @@ import click
 from muniment import config
 from muniment.context import BUDGET, POLICIES, SPELLERS, Explicit, Request, Selection, Target, build, sessions
 from muniment.store.layout import Layout
-from muniment.surfaces.cli.output import as_json, many, out, plain, talk
+from muniment.surfaces.cli.output import as_json, many, out, plain, talk, tell_resuming
 
 _LAST = 1_000_000_000
 
@@ -67,8 +67,7 @@ def command(store: str | None, form: str, json: bool, **given: Any) -> None:
     talk(f"{many(len(made.rounds), 'round')} as they were, {made.tokens:,} of {request.budget:,} tokens")
     for loss in made.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
-    if made.resume:
-        talk(f"resume with: {made.resume}")
+    tell_resuming(made.resume, made.belongs)
 
 
 def _request(given: dict[str, Any]) -> Request:

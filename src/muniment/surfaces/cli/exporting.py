@@ -10,7 +10,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.export import Exported, Request
-from muniment.surfaces.cli.output import as_json, out, talk
+from muniment.surfaces.cli.output import as_json, out, talk, tell_resuming
 
 
 def options(*folder_flags: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -82,5 +82,4 @@ def report(exported: Exported, json: bool) -> None:
             talk(f"  name kept: {named.count} × {named.tool} ({named.why})")
     for loss in exported.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
-    if exported.resume:
-        talk(f"resume with: {exported.resume}")
+    tell_resuming(exported.resume, exported.belongs)

@@ -38,6 +38,14 @@ def talk(text: str) -> None:
     click.echo(plain(text), err=True)
 
 
+def tell_resuming(command: str, belongs: str | None) -> None:
+    """How a written session is resumed, and where it `belongs` if it cannot be resumed where it is."""
+    if belongs:
+        talk(f"to resume it, put it at {belongs}; then: {command}")
+    elif command:
+        talk(f"resume with: {command}")
+
+
 def as_json(values: Sequence[Struct] | Struct | dict[str, Any]) -> None:
     """A listing for machines."""
     click.echo(codec.encode(values))
