@@ -234,7 +234,7 @@ class Source:
             return None
         places = [home / self.place(facts, move) for home in self.homes(env)]
         there = Path(path).resolve() in [place.resolve() for place in places]
-        return None if there else str(places[0])
+        return None if there or not places else str(places[0])
 
     def taking_in(self, path: str) -> str:
         """What a person types before that, if the agent does not find the file by itself."""
