@@ -26,6 +26,7 @@ from muniment import (
     sources,
     tagging,
 )
+from muniment.errors import Ambiguous, NotFound
 from muniment.export import Exported, Request
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
@@ -296,19 +297,40 @@ class Archive:
         from muniment.ingest import pipeline
 
         session = self.session(name)
-        roster.put(self.layout, Entry(session.session_id[: roster.PREFIX_CHARS], agent_name, role))
+        others = index.session_ids(self.layout) - {session.session_id}
+        entry = Entry(roster.prefix(session.session_id, others), agent_name, role)
+        roster.put(self.layout, entry, self.roster().only_of(session.session_id, others))
         pipeline.rename(self.layout, [session.session_id])
         return session
 
     def unregister(self, name: str) -> bool:
-        """Take a session out of the roster, by its id or its registered prefix; tells whether it was there."""
+        """Take a session out of the roster, by any name or its registered prefix; tells whether it was there."""
         from muniment.ingest import pipeline
 
-        if not roster.remove(self.layout, name.lower()):
+        ids = index.session_ids(self.layout)
+        prefixes = self._registered(name, ids)
+        if not prefixes:
             return False
-        prefix = name.lower()[: roster.PREFIX_CHARS]
-        pipeline.rename(self.layout, [r.session_id for r in self.sessions() if r.session_id.startswith(prefix)])
+        roster.remove(self.layout, prefixes)
+        pipeline.rename(self.layout, [id_ for id_ in ids if id_.startswith(tuple(prefixes))])
         return True
+
+    def _registered(self, name: str, ids: set[str]) -> set[str]:
+        """The prefixes that `name` stands for in the roster: a session's own, or the very one that was given."""
+        known = self.roster()
+        try:
+            session_id = self.session(name).session_id
+        except Ambiguous:
+            if given := {e.session_id for e in known.entries if e.session_id == name.lower()}:
+                return given
+            raise
+        except NotFound:
+            return known.only_of(name.lower(), ids)
+        own = known.only_of(session_id, ids - {session_id})
+        if not own and (shared := known.of(session_id)):
+            hint = f"`muniment roster remove {shared.session_id}` takes it from all of them"
+            raise Ambiguous(f"{shared.session_id} is registered, which other sessions begin with too", hint)
+        return own
 
     def movable(self) -> list[str]:
         """Sessions that lie in another bucket than that of their registered role."""

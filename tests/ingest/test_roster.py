@@ -9,7 +9,7 @@ import pytest
 
 from muniment import moving
 from muniment.archive import Archive
-from muniment.errors import NotFound
+from muniment.errors import Ambiguous, NotFound
 from muniment.store import edits, page, roster
 from muniment.store.roster import Entry
 from tests.builder import ClaudeSession, conversation
@@ -155,3 +155,78 @@ def test_a_move_is_an_edit_that_is_kept(archive: Archive, home: Path) -> None:
     before = canonical(archive.layout.root)
     archive.move(session.id)
     assert canonical(archive.layout.root) == before
+
+
+# -- sessions of the same minute: ids that begin with the time begin alike
+
+TWINS = ("01890abc-0001-7000-8000-000000000001", "01890abc-0001-7000-8000-000000000002")
+NEAR = "01890abc-0002-7000-8000-000000000003"
+FAR = "55555555-0002-7000-8000-000000000004"
+
+
+def inscribed(archive: Archive, home: Path, *ids: str) -> None:
+    for id_ in ids:
+        conversation(3, id_, f"/proj/{id_}").write(home, f"-{id_}")
+    archive.inscribe()
+    archive.ingest()
+
+
+def names(archive: Archive) -> dict[str, str | None]:
+    return {record.session_id: record.agent_name for record in archive.engagements()}
+
+
+def test_a_session_is_registered_by_as_much_of_its_id_as_is_its_own(archive: Archive, home: Path) -> None:
+    inscribed(archive, home, *TWINS, NEAR, FAR)
+    for id_, name in zip((*TWINS, NEAR, FAR), ("Ash", "Birch", "Cedar", "Date"), strict=True):
+        archive.register(id_, name, name)
+    written = [entry.session_id for entry in archive.roster().entries]
+    assert written == [*TWINS, "01890abc-0002", "55555555"]
+    assert names(archive) == dict(zip((*TWINS, NEAR, FAR), ("Ash", "Birch", "Cedar", "Date"), strict=True))
+    for id_ in archive.movable():
+        archive.move(id_)
+    assert archive.session(TWINS[0]).agent_id == "ash"
+    assert archive.unregister(TWINS[0])
+    assert names(archive) == {TWINS[0]: None, TWINS[1]: "Birch", NEAR: "Cedar", FAR: "Date"}
+
+
+def test_an_entry_that_fits_several_sessions_is_left_to_the_others(archive: Archive, home: Path) -> None:
+    archive.layout.roster.parent.mkdir(parents=True)
+    archive.layout.roster.write_text('{"session":"01890ABC","name":"Elder"}\n')
+    inscribed(archive, home, TWINS[0], NEAR)
+    archive.register(NEAR, "Cedar", None)
+    assert names(archive) == {TWINS[0]: "Elder", NEAR: "Cedar"}
+    with pytest.raises(Ambiguous, match="01890abc"):
+        archive.unregister(TWINS[0])
+    assert archive.unregister(NEAR)
+    assert archive.unregister("01890abc")
+    assert archive.roster().entries == ()
+    assert names(archive)[TWINS[0]] is None
+
+
+def test_a_longer_entry_gives_way_to_what_is_enough(archive: Archive, home: Path) -> None:
+    inscribed(archive, home, FAR)
+    archive.layout.roster.write_text(f'{{"session":"{FAR[:13]}","name":"Elder"}}\n{{"session":"{FAR[:8]}"}}\n')
+    assert archive.roster().of(FAR) == Entry(FAR[:13], "Elder")
+    archive.register(FAR, "Date", None)
+    assert archive.roster().entries == (Entry(FAR[:8], "Date"),)
+
+
+def test_a_registered_session_is_removed_by_any_name_and_when_it_is_gone(archive: Archive, home: Path) -> None:
+    inscribed(archive, home, FAR, NEAR)
+    archive.register("last", "Date", None)
+    assert archive.unregister("last")
+    archive.register(FAR, "Date", None)
+    archive.forget(FAR)
+    assert archive.unregister(FAR)
+    assert archive.roster().entries == ()
+
+
+def test_a_bundle_brings_a_name_to_its_own_session_alone(archive: Archive, home: Path, tmp_path: Path) -> None:
+    inscribed(archive, home, TWINS[0])
+    archive.register(TWINS[0], "Ash", None)
+    archive.bundle([TWINS[0]], tmp_path / "one.bundle")
+    other = Archive(tmp_path / "other", archive.env)
+    (home / "projects" / f"-{TWINS[0]}" / f"{TWINS[0]}.jsonl").unlink()
+    inscribed(other, home, TWINS[1])
+    other.unbundle(tmp_path / "one.bundle")
+    assert other.roster().entries == (Entry(TWINS[0], "Ash"),)

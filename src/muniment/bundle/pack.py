@@ -130,8 +130,7 @@ def _pieces(layout: Layout, sessions: Sequence[Listed]) -> Iterator[Piece]:
     ids = {session.session_id for session in sessions}
     yield from _lines(contents.RECORDS, (r for r in engagements.load(layout) if r.session_id in ids))
     yield from _lines(contents.EDITS, (e for e in edits.every(layout) if e.session_id in ids))
-    prefixes = {id_[: roster.PREFIX_CHARS] for id_ in ids}
-    yield from _lines(contents.ROSTER, (e for e in roster.load(layout).entries if e.session_id in prefixes))
+    yield from _lines(contents.ROSTER, roster.load(layout).of_any(ids))
     for name, data, record in prospective.copies(layout):
         if any(touch.session_id in ids for touch in record.sessions):
             yield Piece(f"{contents.TOLD}/{name}", len(data), data=data)

@@ -167,9 +167,8 @@ def _said(layout: Layout, made: Layout, hiders: Mapping[str, _Hider]) -> None:
     found = [record for record in engagements.load(layout) if record.session_id in hiders]
     if found:
         engagements.put(made, [hiders[record.session_id].record(record) for record in found])
-    for entry in roster.load(layout).entries:
-        if any(session_id.startswith(entry.session_id) for session_id in hiders):
-            roster.put(made, entry)
+    for entry in roster.load(layout).of_any(hiders):
+        roster.put(made, entry)
 
 
 def _told(layout: Layout, made: Layout, sessions: Container[str], hidden: Hidden) -> None:

@@ -19,11 +19,11 @@ from muniment.model import codec
 from muniment.model.engagements import Ingested
 from muniment.prospective import kept as prospective
 from muniment.prospective import sheet
-from muniment.store import edits, engagements, listings, roster
+from muniment.store import edits, engagements, index, listings, roster
 from muniment.store.edits import Edit
 from muniment.store.index import Index
 from muniment.store.layout import Layout
-from muniment.store.roster import Entry
+from muniment.store.roster import Entry, Roster
 
 T = TypeVar("T")
 _KINDS = ("engagement", "tags")
@@ -36,7 +36,7 @@ def require_sound(folder: Path, sessions: set[str]) -> None:
     if any(one.session_id not in sessions for one in told):
         raise StoreError("the bundle speaks of sessions that it does not hold", "it was tampered with")
     for entry in _lines(folder / contents.ROSTER, Entry):
-        if not any(session.startswith(entry.session_id) for session in sessions) or len(entry.session_id) != 8:
+        if not any(session.startswith(entry.session_id) for session in sessions) or len(entry.session_id) < 8:
             raise StoreError("the bundle names agents of sessions that it does not hold", "it was tampered with")
     for data in _told(folder):
         record = sheet.parse(data).record
@@ -61,10 +61,7 @@ def _told(folder: Path) -> Iterator[bytes]:
 def take_over(layout: Layout, folder: Path, agents: Mapping[str, str]) -> None:
     """What is said in the bundle and not yet here."""
     _edits(layout, folder)
-    known = roster.load(layout)
-    for entry in _lines(folder / contents.ROSTER, Entry):
-        if known.of(f"{entry.session_id}{'0' * 28}") is None:
-            roster.put(layout, entry)
+    _names(layout, folder, agents)
     prospective.add(layout, _told(folder))
     here = {record.session_id for record in engagements.load(layout)}
     fresh = [
@@ -75,6 +72,17 @@ def take_over(layout: Layout, folder: Path, agents: Mapping[str, str]) -> None:
     if fresh:
         engagements.put(layout, fresh)
         engagements.write_listing(layout)
+
+
+def _names(layout: Layout, folder: Path, agents: Mapping[str, str]) -> None:
+    """Who the sessions were, under prefixes that fit no other session of this archive."""
+    known, told = roster.load(layout), Roster(tuple(_lines(folder / contents.ROSTER, Entry)))
+    ids = index.session_ids(layout) | agents.keys()
+    for session_id in sorted(agents):
+        entry = told.of(session_id)
+        if entry and known.of(session_id) is None:
+            prefix = roster.prefix(session_id, ids - {session_id})
+            roster.put(layout, msgspec.structs.replace(entry, session_id=prefix))
 
 
 def _edits(layout: Layout, folder: Path) -> None:

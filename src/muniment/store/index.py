@@ -30,6 +30,14 @@ def exists(layout: Layout) -> bool:
     return layout.database.exists()
 
 
+def session_ids(layout: Layout) -> set[str]:
+    """The ids of all sessions; none where there is no index."""
+    if not exists(layout):
+        return set()
+    with Index(layout) as known:
+        return set(known.agents())
+
+
 def is_outdated(layout: Layout) -> bool:
     """Whether the index was made by an older version of this program, and must be built anew."""
     try:

@@ -2,13 +2,14 @@
 
     {"session_id":"4f2a9c1e","agent_name":"Reed","role":"historian"}
 
-Sessions are named by the first eight characters of their id. The file may be written by other programs too, so lines
-that say something else are kept as they are, and the common other names of the fields are understood.
+Sessions are named by the first eight characters of their id, or by more where others begin with the same: ids that
+begin with the time do for a minute. The file may be written by other programs too, so lines that say something else
+are kept as they are, and the common other names of the fields are understood.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,23 @@ class Entry(Struct, frozen=True):
 
 
 class Roster(Struct, frozen=True):
-    """Everything that is registered; later lines win."""
+    """Everything that is registered; what says more of an id wins, and among equals the later line."""
 
     entries: tuple[Entry, ...] = ()
 
     def of(self, session_id: str) -> Entry | None:
         """The entry of a session."""
-        return next((e for e in reversed(self.entries) if session_id.startswith(e.session_id.lower())), None)
+        fitting = [e for e in reversed(self.entries) if session_id.startswith(e.session_id)]
+        return max(fitting, key=lambda e: len(e.session_id), default=None)
+
+    def of_any(self, session_ids: Iterable[str]) -> set[Entry]:
+        """The entries of these sessions."""
+        return {entry for id_ in session_ids if (entry := self.of(id_))}
+
+    def only_of(self, session_id: str, others: Collection[str]) -> set[str]:
+        """The prefixes under which a session is registered and none of the others could be."""
+        fitting = {e.session_id for e in self.entries if session_id.startswith(e.session_id)}
+        return {prefix for prefix in fitting if not any(other.startswith(prefix) for other in others)}
 
     def named(self, name: str) -> Entry | None:
         """An entry with this name, whichever session it was."""
@@ -52,25 +63,27 @@ def load(layout: Layout) -> Roster:
     return Roster(tuple(entry for line in _lines(layout.roster) if (entry := _entry(line))))
 
 
-def put(layout: Layout, entry: Entry) -> None:
-    """Register a session, in place of what was registered for it."""
-    _write(layout, [*_without(layout, entry.session_id), codec.encode(entry)])
+def prefix(session_id: str, others: Collection[str]) -> str:
+    """As much of an id as tells it from the others, and at least eight characters."""
+    ends = (end for end in range(PREFIX_CHARS, len(session_id)) if session_id[end - 1] != "-")
+    shorter = (session_id[:end] for end in ends)
+    return next((p for p in shorter if not any(other.startswith(p) for other in others)), session_id)
 
 
-def remove(layout: Layout, session_id: str) -> bool:
-    """Take a session out; tells whether it was there."""
-    kept = list(_without(layout, session_id))
-    if len(kept) == len(_lines(layout.roster)):
-        return False
-    _write(layout, kept)
-    return True
+def put(layout: Layout, entry: Entry, instead_of: Collection[str] = ()) -> None:
+    """Register a session, in place of what was registered under its prefix and under these."""
+    _write(layout, [*_without(layout, {entry.session_id, *instead_of}), codec.encode(entry)])
 
 
-def _without(layout: Layout, session_id: str) -> Iterator[bytes]:
-    prefix = session_id[:PREFIX_CHARS]
+def remove(layout: Layout, prefixes: Collection[str]) -> None:
+    """Take out what is registered under these prefixes."""
+    _write(layout, list(_without(layout, prefixes)))
+
+
+def _without(layout: Layout, prefixes: Collection[str]) -> Iterator[bytes]:
     for line in _lines(layout.roster):
         entry = _entry(line)
-        if entry is None or entry.session_id[:PREFIX_CHARS].lower() != prefix:
+        if entry is None or entry.session_id not in prefixes:
             yield line
 
 
@@ -95,7 +108,12 @@ def _entry(line: bytes) -> Entry | None:
     session = _first(said, _SESSION)
     if session is None or len(session) < PREFIX_CHARS:
         return None
-    return Entry(session[:PREFIX_CHARS].lower(), _first(said, _NAME), _first(said, _ROLE))
+    return Entry(_prefix_of(session.lower()), _first(said, _NAME), _first(said, _ROLE))
+
+
+def _prefix_of(session: str) -> str:
+    """What is longer and not written as ids are counts by its first characters."""
+    return session.rstrip("-") if session[PREFIX_CHARS:].startswith("-") else session[:PREFIX_CHARS]
 
 
 def _first(said: dict[str, Any], names: Iterable[str]) -> str | None:
