@@ -1,8 +1,8 @@
 """Building everything that is derived anew from the evidence: rounds, documents, indexes, listings.
 
 The evidence is read through the same inscription as a source. What people wrote (the summary lines) stays, because
-documents are replaced and never removed, and so does what extraction found. The new index takes the place of the old
-one at the end.
+documents are replaced and never removed, and so does what extraction found, and what the old index knew of files on
+this machine. The new index takes the place of the old one at the end.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from muniment import batch, files, moving
 from muniment.batch import Plan, Report
+from muniment.errors import MunimentError
 from muniment.ingest import settle
-from muniment.inscribe import Task
+from muniment.inscribe import Progress, Task
+from muniment.model import codec
 from muniment.sources.base import Found, SourceFile
 from muniment.store import engagements, evidence, index, versions
 from muniment.store.index import Index
@@ -34,6 +38,7 @@ def reindex(layout: Layout, report: Report) -> int:
             for wave in _waves(chosen):
                 batch.carry_out(layout, Plan(wave, 0), report, fresh)
         _understood(layout, fresh)
+        _seen(layout, fresh)
         _replace(fresh, layout.database)
     return len({task.found.session_id for task in tasks})
 
@@ -47,6 +52,34 @@ def _understood(layout: Layout, fresh: Path) -> None:
             if agent_id := agents.get(record.session_id):
                 settle.in_index(layout, known, record, settle.in_files(layout, record, agent_id))
         known.commit()
+
+
+def _seen(layout: Layout, fresh: Path) -> None:
+    """Which files are in the store, as far as the old index can be read: nobody needs to look at them again.
+
+    It is believed of sessions only whose evidence was read as far as it had been. How to go on from there is for the
+    new index to say."""
+    try:
+        with Index(layout) as old:
+            seen, before = old.seen(), _read(old)
+    except (MunimentError, msgspec.MsgspecError, ValueError):
+        return
+    with Index(layout, write=True, path=fresh) as known:
+        after = _read(known)
+        known.begin()
+        for path, (session_id, version, signature) in seen.items():
+            if (read := after.get((session_id, version))) and read == before.get((session_id, version)):
+                known.put_state(path, session_id, version, signature, ())
+        known.commit()
+
+
+def _read(known: Index) -> dict[tuple[str, str], set[tuple[str, int, int]]]:
+    """Of each version of a session its transcripts: name, bytes read, and of which edition."""
+    read: dict[tuple[str, str], set[tuple[str, int, int]]] = {}
+    for session_id, version, name, state in known.rows("SELECT session_id, version, name, state FROM progress"):
+        progress = codec.decode(state, Progress)
+        read.setdefault((session_id, version), set()).add((name, progress.size, progress.edition))
+    return read
 
 
 def _waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:

@@ -1,0 +1,88 @@
+"""Rebuilding everything derived: what was known of the files on this machine is still known afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from muniment.archive import Archive
+from muniment.inscribe import Outcome
+from muniment.store import evidence
+from tests.builder import ClaudeSession, conversation
+from tests.conftest import canonical
+
+Inscribe = Callable[..., list[Outcome]]
+
+
+def side(session: ClaudeSession, home: Path, rounds: int) -> None:
+    """A subagent's file beside a session's."""
+    path = home / "projects" / "-w" / session.id / "subagents" / "agent-a1b2c3d.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = ClaudeSession(session.id, isSidechain=True, agentId="a1b2c3d")
+    for number in range(rounds):
+        work.exchange(f"sub {number}", f"done {number}")
+    path.write_bytes(work.data)
+
+
+def test_after_a_rebuild_there_is_nothing_to_inscribe(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation(3)
+    path = session.write(home)
+    side(session, home, 2)
+    session.write(home, "-a-copy")
+    inscribe()
+    path.write_bytes(conversation(4, session.id, "/elsewhere").data)  # beside it there is an older version now
+    inscribe()
+    assert archive.versions(archive.session(session.id))
+    archive.reindex()
+    assert archive.doctor().healthy
+    assert inscribe() == []
+
+
+@pytest.mark.parametrize("rounds", [3, 5])
+def test_what_is_appended_after_a_rebuild_is_as_if_inscribed_at_once(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path, rounds: int
+) -> None:
+    session = conversation(3)
+    whole = conversation(rounds)
+    whole.exchange("last", "words")
+    half = b"".join(whole.lines[: len(session.lines) + 2])  # in the middle of a round
+    path = session.write(home)
+    side(session, home, 1)
+    path.write_bytes(half)
+    inscribe()
+    archive.reindex()
+    whole.write(home)
+    side(session, home, 3)
+    assert [outcome.what for outcome in inscribe()] == ["appended"]
+    alone = Archive(tmp_path / "alone", archive.env)
+    inscribe(into=alone)
+    assert canonical(archive.layout.root) == canonical(alone.layout.root)
+    assert len(archive.sessions()) == len(alone.sessions())
+
+
+def test_what_the_evidence_lost_is_looked_for_again(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    """An older copy of the evidence was put back: the old index knows more than there is."""
+    session = conversation(3)
+    session.write(home)
+    inscribe()
+    folder = archive.shelf(archive.session(session.id)).evidence
+    older = evidence.load(folder)
+    assert older
+    session.exchange("more", "done")
+    session.write(home)
+    inscribe()
+    evidence.save(folder, older)
+    archive.reindex()
+    assert not archive.doctor().healthy
+    assert [outcome.what for outcome in inscribe()] == ["appended"]
+    assert archive.session(session.id).rounds == 4
+
+
+def test_an_index_that_cannot_be_read_is_no_hindrance(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    conversation(3).write(home)
+    inscribe()
+    archive.layout.database.write_bytes(b"no index" * 1000)
+    archive.reindex()
+    assert [outcome.what for outcome in inscribe()] == ["unchanged"]
