@@ -223,6 +223,11 @@ def test_forget_asks_first_and_leaves_no_trace(filled: Cli) -> None:
     assert not any(b"reply 1" in data for data in tree(store).values())
 
 
+def test_a_source_without_sessions_is_no_empty_archive(filled: Cli) -> None:
+    assert filled("sessions", "--source", "codex").stderr == "no sessions of codex\n"
+    assert filled("sessions", "--source", "codex", "--json").stdout == "[]\n"
+
+
 def test_reindex_brings_a_lost_index_back(filled: Cli) -> None:
     store = filled.home / ".local" / "share" / "muniment" / "data" / "sessions"
     listed = filled("sessions", "--json").stdout

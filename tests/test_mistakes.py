@@ -48,6 +48,58 @@ def test_an_archive_that_is_not_there(tmp_path: Path, command: str) -> None:
     assert not (tmp_path / "nothing").exists(), "looking makes nothing"
 
 
+READERS = (
+    ("check", "--stored"),
+    ("restore", "--all", "--to", "out"),
+    ("secrets",),
+    ("secrets", "--json"),
+    ("html", "--all", "-o", "out"),
+    ("ingest",),
+    ("ingest", "--dry-run"),
+    ("sessions",),
+    ("sessions", "--json"),
+    ("roster",),
+    ("engagement", "list", "--conflicts"),
+    ("search", "word"),
+    ("lineage",),
+)
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+def test_a_mistyped_store_is_no_empty_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run(tmp_path / "typo", *words)
+    refused(ran, 3)
+    assert f"no archive at {tmp_path / 'typo'}" in ran.err
+    assert not (tmp_path / "typo").exists()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+def test_a_file_is_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("words\n")
+    refused(run(tmp_path / "file", *words), 3)
+    assert (tmp_path / "file").read_text() == "words\n"
+
+
+def test_a_source_that_nobody_knows_is_told_from_an_empty_archive(store: Path) -> None:
+    ran = run(store, "sessions", "--source", "claude")
+    refused(ran, 3)
+    assert "claude-code" in ran.err
+    assert "claude-code" in run(store, "sessions", "--source", "claude", "--json").err
+
+
+def test_a_folder_without_sessions_proves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for command in ("check", "inscribe"):
+        ran = run(tmp_path / "store", command, str(tmp_path / "empty"))
+        refused(ran, 3)
+        assert "no sessions below" in ran.err
+
+
 MISTAKES: list[tuple[tuple[str, ...], int]] = [
     (("context", "0"), 4),
     (("context",), 1),

@@ -93,6 +93,10 @@ class Archive:
 
     # -- looking
 
+    def require(self) -> None:
+        """Raises NotFound where there is no archive so far, for those that only read one."""
+        index.require_archive(self.layout)
+
     def sessions(self) -> list[Listed]:
         """Every session of the archive, the latest first."""
         if not index.exists(self.layout):

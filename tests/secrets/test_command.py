@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from muniment.archive import Archive
 from muniment.surfaces.cli import secrets
-from tests.builder import ClaudeSession, text, tool
+from tests.builder import ClaudeSession, conversation, text, tool
 from tests.secrets.vectors import plant
 
 GITHUB, PASSWORD = plant("github-token", random.Random(1)).secret, plant("password", random.Random(2)).secret
@@ -59,7 +59,9 @@ def test_no_secret_is_ever_shown(run: Callable[..., Result], args: tuple[str, ..
     assert PASSWORD[:5] not in shown
 
 
-def test_an_archive_without_secrets_says_so(archive: Archive) -> None:
+def test_an_archive_without_secrets_says_so(archive: Archive, home: Path) -> None:
+    conversation(1).write(home)
+    archive.inscribe()
     done = CliRunner().invoke(secrets.command, ["--json"], obj=str(archive.layout.root))
     assert (done.exit_code, done.stdout) == (0, "[]\n")
     assert "0 secrets found" in CliRunner().invoke(secrets.command, [], obj=str(archive.layout.root)).stderr

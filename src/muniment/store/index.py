@@ -55,6 +55,13 @@ def require(layout: Layout) -> None:
         raise StoreError(f"{layout.database}: the index is missing", "`muniment reindex` builds it anew")
 
 
+def require_archive(layout: Layout) -> None:
+    """Who only reads must not take a place where nothing is for an archive without sessions."""
+    if not exists(layout):
+        require(layout)
+        raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
+
+
 class Index:
     """The open index of a store."""
 
@@ -70,8 +77,7 @@ class Index:
             files.make_folder(layout.sessions)
             files.write_atomic(self.path, [_empty()])
         elif not self.path.exists():
-            require(layout)
-            raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
+            require_archive(layout)
         with told_plainly(self.path):
             self.db = connection.to_write(self.path) if write else self._readable()
 

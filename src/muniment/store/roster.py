@@ -96,7 +96,7 @@ def _write(layout: Layout, lines: Iterable[bytes]) -> None:
 def _lines(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().split(b"\n") if line.strip()]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +10,8 @@ import click
 from muniment import check as library
 from muniment.archive import Archive
 from muniment.check import Checked
-from muniment.surfaces.cli.output import as_json, many, out
+from muniment.surfaces.cli.output import as_json, many, out, talk
+from muniment.surfaces.cli.progress import require_found
 
 
 @click.command()
@@ -25,14 +27,28 @@ def command(store: str | None, paths: tuple[str, ...], stored: bool, json: bool)
     damage that the source came with is told, and is neither.
     """
     archive = Archive(store)
-    found = archive.check_stored(paths) if stored else archive.check([Path(path) for path in paths])
-    reports = list(found)
+    reports = _stored(archive, paths) if stored else _found(archive, [Path(path) for path in paths])
     if json:
         as_json(reports)
     else:
         _print(reports)
-    if any(not report.lossless or report.note == library.DAMAGED for report in reports):
+    damaged = any(not report.lossless or report.note == library.DAMAGED for report in reports)
+    if archive.unreadable or damaged:
         raise click.exceptions.Exit(1)
+
+
+def _stored(archive: Archive, names: Sequence[str]) -> list[Checked]:
+    archive.require()
+    return list(archive.check_stored(names))
+
+
+def _found(archive: Archive, paths: Sequence[Path]) -> list[Checked]:
+    reports = list(archive.check(paths))
+    if not reports:
+        require_found(archive, paths)
+    for path in archive.unreadable:
+        talk(f"{path}: cannot be read")
+    return reports
 
 
 def _print(reports: list[Checked]) -> None:

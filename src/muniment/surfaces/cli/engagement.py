@@ -163,6 +163,7 @@ def _conflicts(store: str | None, json: bool) -> None:
     from muniment.archive import Archive
 
     archive = Archive(store)
+    archive.require()
     found = [(record, conflict) for record in archive.engagements() for conflict in record.conflicts]
     if json:
         as_json([conflict for _, conflict in found])

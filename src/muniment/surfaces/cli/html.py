@@ -38,6 +38,7 @@ def command(store: str | None, session: str | None, every: bool, output: str | N
     if json and output == "-":
         raise click.UsageError("--json and `-o -` both go to standard output; write the page to a file: -o FILE.")
     archive, request = Archive(store), _request(**given)
+    archive.require()
     if session:
         done = _one(archive, session, output, request)
         if json:

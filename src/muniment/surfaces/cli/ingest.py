@@ -49,6 +49,7 @@ def command(
     engagements-index.md of the archive, and `muniment search` finds them.
     """
     archive = Archive(store)
+    archive.require()
     asked = asking.settings(archive, extractor, **said)
     ids = tuple(archive.session(name).session_id for name in names)
     choice = Choice(ids, f"{since:%Y-%m-%d}" if since else None, skip_existing, strict_ghosts)

@@ -22,8 +22,8 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
     """Find, inscribe, and tell what came of it. A session that failed makes the exit code 1 at the end."""
     found = archive.find(paths)
     refused = [Outcome("", str(path), "failed", note="cannot be read") for path in archive.unreadable]
-    if paths and not found and not refused:
-        raise NotFound(f"no sessions below {', '.join(map(str, paths))}", "`muniment sources` lists the known formats")
+    if not found:
+        require_found(archive, paths)
     plan = archive.plan(found)
     outcomes = carry_out(archive, plan) + refused
     if json:
@@ -31,6 +31,12 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
     else:
         report(outcomes, len(found), plan.unchanged, archive)
     return outcomes
+
+
+def require_found(archive: Archive, paths: Sequence[Path]) -> None:
+    """Paths at which nothing was found are a mistake, unless something there could not be read."""
+    if paths and not archive.unreadable:
+        raise NotFound(f"no sessions below {', '.join(map(str, paths))}", "`muniment sources` lists the known formats")
 
 
 def carry_out(archive: Archive, plan: Plan) -> list[Outcome]:

@@ -53,6 +53,7 @@ def command(
     archive = Archive(store)
     folder = str(Path(cwd).expanduser().resolve()) if cwd else None
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=folder)
+    archive.require()
     taken: set[Path] = set()
     target = Target(to=to, move=move, force=force, taken=taken)
     names = [row.session_id for row in archive.sessions()] if every else [session or ""]

@@ -20,13 +20,15 @@ def command(ctx: click.Context, json: bool) -> None:
     """
     if ctx.invoked_subcommand:
         return
-    entries = Archive(ctx.obj).roster().entries
+    archive = Archive(ctx.obj)
+    entries = archive.roster().entries
     if json:
         as_json(entries)
     elif entries:
         cells = [(e.session_id, line(e.agent_name or ""), line(e.role or "")) for e in entries]
         table(("session", "name", "role"), cells)
     else:
+        archive.require()
         talk("nobody is registered; `muniment roster add SESSION --name NAME --role ROLE` does it")
 
 

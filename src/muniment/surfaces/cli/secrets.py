@@ -36,6 +36,7 @@ def command(store: str | None, session: str | None, json: bool) -> None:
     recorded, readable by you alone. Older versions of a session are not searched.
     """
     archive = Archive(store)
+    archive.require()
     chosen = [archive.session(session)] if session else archive.sessions()
     key = new_key()
     rows: list[Row] = []

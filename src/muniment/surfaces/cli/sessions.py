@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from muniment import sources
 from muniment.archive import Archive
 from muniment.surfaces.cli.output import as_json, line, many, table, talk
 from muniment.surfaces.cli.recording import list_recorded, where_recorded
@@ -28,13 +29,17 @@ def command(
         list_recorded(root, format_, limit, json)
         return
     archive = Archive(store)
+    if store or archive.layout.root.is_file():
+        archive.require()
     rows = [row for row in archive.sessions() if source in (None, row.source)]
+    if source and not rows:
+        sources.named(source)  # which tells the names there are
     shown = rows[:limit]
     if json:
         as_json(shown)
         return
     if not rows:
-        talk("the archive is empty; `muniment up` fills it")
+        talk(f"no sessions of {source}" if source else "the archive is empty; `muniment up` fills it")
         return
     ids = archive.short_ids(row.session_id for row in shown)
     headers = ("session", "source", "ended", "rounds", "messages", "also", "title")
