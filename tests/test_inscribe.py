@@ -373,6 +373,20 @@ def test_everything_is_private(archive: Archive, inscribe: Inscribe, home: Path)
     assert (modes, folders) == ({0o600}, {0o700})
 
 
+def test_a_decision_that_is_no_text_stops_nobody(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation(2)
+    session.write(home)
+    inscribe()
+    archive.set_tags("last", ["release"])
+    with archive.layout.edits.open("ab") as file:
+        file.write(b'{"at":"2026","kind":"tags","session_id":"\xff","value":"[]"}\n')
+        file.write(b'{"at":"2026","kind":"tags","session_id":"x","value":"[\\"\\ud800\\"]"}\n')
+    session.user("one more word")
+    session.write(home)
+    assert [outcome.what for outcome in inscribe()] == ["appended"]
+    assert archive.tags("last") == ("release",)
+
+
 def test_a_tag_lives_in_the_index_and_survives_append_and_reindex(
     archive: Archive, inscribe: Inscribe, home: Path
 ) -> None:

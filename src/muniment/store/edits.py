@@ -78,7 +78,7 @@ def _tags(path: Path, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for edit in _edits(path, changed):
         if edit.kind == "tags":
-            with contextlib.suppress(msgspec.MsgspecError):  # written by another version
+            with contextlib.suppress(msgspec.MsgspecError, ValueError):  # written by another version
                 found[edit.session_id] = msgspec.json.decode(edit.value or "[]", type=tuple[str, ...])
     return found
 
@@ -87,7 +87,7 @@ def _tags(path: Path, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
 def _edits(path: Path, changed: tuple[int, int]) -> tuple[Edit, ...]:
     said: list[Edit] = []
     for line in path.read_bytes().split(b"\n") if changed != (0, 0) else []:
-        with contextlib.suppress(msgspec.MsgspecError):  # a torn line of a killed writer
+        with contextlib.suppress(msgspec.MsgspecError, ValueError):  # a torn line of a killed writer, or no UTF-8
             said.append(msgspec.json.decode(line, type=Edit))
     return tuple(said)
 
