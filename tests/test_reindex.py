@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
@@ -86,3 +89,37 @@ def test_an_index_that_cannot_be_read_is_no_hindrance(archive: Archive, inscribe
     archive.layout.database.write_bytes(b"no index" * 1000)
     archive.reindex()
     assert [outcome.what for outcome in inscribe()] == ["unchanged"]
+
+
+@pytest.fixture
+def unreadable(archive: Archive, inscribe: Inscribe, home: Path) -> Path:
+    """The path of a session that is gone and whose evidence is damaged, in an archive without an index."""
+    path = conversation(3).write(home)
+    inscribe()
+    (packed,) = archive.shelf(archive.session("last")).evidence.glob("*.zst")
+    packed.write_bytes(bytes(packed.stat().st_size))
+    archive.layout.database.unlink()
+    path.unlink()
+    return path
+
+
+def test_what_a_rebuild_on_the_way_could_not_read_is_told(inscribe: Inscribe, unreadable: Path) -> None:
+    (failed,) = inscribe()
+    assert (failed.what, failed.path) == ("failed", str(unreadable))
+    assert failed.note
+    assert inscribe() == []
+
+
+@pytest.mark.parametrize("name", ["inscribe", "append"])
+def test_every_command_that_rebuilds_tells_it(archive: Archive, unreadable: Path, home: Path, name: str) -> None:
+    other = conversation(2, cwd="/other").write(home, "-other")
+    hook = name == "append"
+    done = CliRunner().invoke(
+        importlib.import_module(f"muniment.surfaces.cli.{name}").command,
+        ["--hook"] if hook else [],
+        obj=str(archive.layout.root),
+        env=dict(archive.env),
+        input=json.dumps({"transcript_path": str(other)}) if hook else None,
+    )
+    assert f"failed: {unreadable}" in done.output
+    assert done.exit_code == 1

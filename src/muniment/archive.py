@@ -61,6 +61,8 @@ class Archive:
         self.env = env
         self.unreadable: list[Path] = []
         """Files that the latest search met and could not read."""
+        self.not_rebuilt: list[Outcome] = []
+        """Sessions that an index which had to be built anew is without; the next run reports them."""
         self.layout = Layout(config.store_root(str(root) if root else None, env))
 
     # -- in
@@ -76,13 +78,19 @@ class Archive:
         """What of it is new or has changed. An index that is lost or too old is built anew first."""
         lost = not index.exists(self.layout) and self.layout.holds_sessions()
         if lost or index.is_outdated(self.layout):
-            reindex.reindex(self.layout, lambda _: None)
+            self.reindex(self._rebuilt)
         return batch.plan(self.layout, found)
+
+    def _rebuilt(self, outcome: Outcome) -> None:
+        if outcome.what == "failed":
+            self.not_rebuilt.append(outcome)
 
     def run(
         self, plan: batch.Plan, report: Callable[[Outcome], None], waiting: Callable[[], None] = lambda: None
     ) -> None:
         """Inscribe what is planned."""
+        while self.not_rebuilt:
+            report(self.not_rebuilt.pop())
         batch.run(self.layout, plan, report, waiting)
 
     def inscribe(self, paths: Sequence[Path] = (), report: Callable[[Outcome], None] = lambda _: None) -> int:

@@ -9,6 +9,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.errors import MunimentError
+from muniment.inscribe import Outcome
 from muniment.model import codec
 from muniment.surfaces.cli import progress
 from muniment.surfaces.cli.output import many, plain, talk
@@ -42,14 +43,17 @@ def command(store: str | None, session: str | None, hook: bool, json: bool) -> N
 
 def _hook(archive: Archive) -> None:
     """Whatever goes wrong is told with exit code 1, which agents pass over; others may hold them up."""
+    outcomes: list[Outcome] = []
     try:
         said = codec.mapping(codec.loads(sys.stdin.buffer.read()))
         path = Path(str(said["transcript_path"])).expanduser()
-        archive.run(archive.plan(archive.find([path])), lambda _: None)
+        archive.run(archive.plan(archive.find([path])), outcomes.append)
     except KeyError:
         talk("muniment: the hook's input names no transcript_path")
     except (MunimentError, ValueError, OSError) as error:
         talk(f"muniment: {plain(str(error))}")
     else:
+        progress.tell_failed(outcomes)
+        progress.fail_if_any(outcomes)
         return
     raise click.exceptions.Exit(1)

@@ -10,7 +10,7 @@ from muniment.archive import Archive
 from muniment.doctor import Diagnosis
 from muniment.inscribe import Outcome
 from muniment.surfaces.cli import progress
-from muniment.surfaces.cli.output import as_json, many, out, talk
+from muniment.surfaces.cli.output import as_json, many, out
 
 MAX_SHOWN = 10
 
@@ -45,9 +45,7 @@ def _told(outcomes: Sequence[Outcome]) -> None:
     done = [outcome for outcome in outcomes if outcome.what != "failed"]
     if done:
         out(f"{many(sum(o.messages for o in done), 'prompt')} of {many(len(done), 'lost session')} are in the archive")
-    for outcome in outcomes:
-        if outcome.what == "failed":
-            talk(f"failed: {outcome.path}: {outcome.note}")
+    progress.tell_failed(outcomes)
 
 
 def report(diagnosis: Diagnosis) -> None:

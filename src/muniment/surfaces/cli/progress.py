@@ -42,8 +42,8 @@ def require_found(archive: Archive, paths: Sequence[Path]) -> None:
 def carry_out(archive: Archive, plan: Plan) -> list[Outcome]:
     """Inscribe what is planned."""
     outcomes: list[Outcome] = []
-    if plan.tasks:
-        with bar("inscribing", len(plan.tasks)) as advance:
+    if plan.tasks or archive.not_rebuilt:
+        with bar("inscribing", len(plan.tasks) + len(archive.not_rebuilt)) as advance:
 
             def done(outcome: Outcome) -> None:
                 outcomes.append(outcome)
@@ -82,6 +82,13 @@ def _details(outcomes: Sequence[Outcome], title: str) -> None:
         out(f"  {title}: {outcome.path}: {outcome.note}")
     if len(outcomes) > MAX_SHOWN:
         out(f"  … and {len(outcomes) - MAX_SHOWN} more")
+
+
+def tell_failed(outcomes: Sequence[Outcome]) -> None:
+    """The sessions that failed, where nothing else is reported."""
+    for outcome in outcomes:
+        if outcome.what == "failed":
+            talk(f"failed: {outcome.path}: {outcome.note}")
 
 
 def fail_if_any(outcomes: Sequence[Outcome]) -> None:
