@@ -72,8 +72,12 @@ def test_a_link_is_known_once() -> None:
 
 def test_the_origin_is_the_first_record_of_the_file() -> None:
     """Blocks stand in the order of the conversation, records in that of the file."""
-    late, early = Text("b", Ref(offset=50, length=1, id="second")), Text("a", Ref(offset=9, length=1, id="first"))
-    assert fold(of(late, early), of(Text("c", Ref(length=1, id="third")))).origin == "first"
+    late, early = Text("b", Ref(offset=50, length=1, id="5a002222")), Text("a", Ref(offset=9, length=1, id="5a001111"))
+    assert fold(of(late, early), of(Text("c", Ref(length=1, id="5a003333")))).origin == "5a001111"
+
+
+def test_a_number_is_no_origin() -> None:
+    assert fold(of(Text("a", Ref(length=1, id="1")))).origin is None
 
 
 def test_a_prompt_is_never_what_was_queued_or_said_by_a_subagent() -> None:

@@ -16,6 +16,8 @@ from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened
 
 PROMPT_CHARS = 200
+MIN_ORIGIN_CHARS = 8
+"""Of an id that tells records of all sessions apart; shorter ones are numbers that every session begins anew."""
 TITLE_RANK = {"prompt": 1, "ai": 2, "user": 3}
 """Who gave a title: a person outranks the agent, the agent outranks the first prompt."""
 
@@ -62,7 +64,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     branch: str | None = None
     client: str | None = None
     origin: str | None = None
-    """Id of the first record; sessions that share it are copies or forks of one another."""
+    """Id of the first record that has one of its own; sessions that share it are copies or forks of one another."""
     links: tuple[Link, ...] = ()
 
     def after(self, round_: Round) -> Facts:
@@ -136,7 +138,8 @@ def _heard(facts: Facts, event: Event) -> Facts:
 
 def _first(facts: Facts, round_: Round) -> Facts:
     if facts.origin is None:
-        first = min((b.ref for b in round_.blocks() if b.ref.id), key=lambda r: r.offset, default=None)
+        named = (b.ref for b in round_.blocks() if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS)
+        first = min(named, key=lambda r: r.offset, default=None)
         facts = structs.replace(facts, origin=first.id if first else None)
     if facts.first_prompt is None and (prompt := round_.prompt):
         words = " ".join(" ".join(b.text for b in prompt.blocks if isinstance(b, Text)).split())

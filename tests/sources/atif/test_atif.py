@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment import demo
+from muniment.archive import Archive
 from muniment.model import Compaction, Event, Facts, Loss, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
 from muniment.sources.atif import SOURCE
@@ -174,3 +175,11 @@ def test_an_observation_that_says_nothing_is_a_result() -> None:
     (tool,) = (block for block in round_.blocks() if isinstance(block, Tool))
     assert tool.output == ()
     assert write([round_]) == told
+
+
+def test_trajectories_that_count_their_steps_alike_are_no_copies(archive: Archive, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        told = trajectory(user(f"go {name}"), agent("gone"), session_id=name)
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+    archive.inscribe([tmp_path / "one.json", tmp_path / "two.json"])
+    assert [row.copies for row in archive.sessions()] == [0, 0]
