@@ -1,9 +1,15 @@
-"""Settings and places: where the store is, as the environment says."""
+"""Settings and places: where the store is, as the environment says, and how many processes work for one command."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+WORKERS = 2
+SMALL_BYTES = 8 << 20
+"""Less than this is done without workers: starting them would cost more."""
 
 
 def store_root(given: str | None, env: Mapping[str, str]) -> Path:
@@ -18,6 +24,11 @@ def recorder_home(env: Mapping[str, str]) -> Path:
     if given := env.get("MUNIMENT_RECORDER"):
         return Path(given).expanduser().absolute()
     return _data_home(env) / "muniment" / "recorder"
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _data_home(env: Mapping[str, str]) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 from muniment.archive import Archive
 from muniment.context import Pack
 from muniment.context.parts import Part, Quote
-from muniment.context.places import sliced, text_at
+from muniment.context.places import fields
 from muniment.context.redaction import Redactor
 from muniment.context.tokens import Count
 from muniment.model import Block, Round, Tool
@@ -44,9 +44,10 @@ def quotes_are_found(archive: Archive, pack: Pack, redact: bool) -> int:
         key = (place.session_id, place.sidechain, place.round)
         if key not in known:
             known[key] = Redactor(redact).round(rounds.load(_shelf(archive, quote), place.round))
-        whole = text_at(known[key], place.block, place.field)
-        assert len(whole.encode("utf-8", "surrogatepass")) == place.of
-        assert _untagged(sliced(whole, place.start, place.end)) == _untagged(quote.text)
+        whole = dict(fields(known[key].blocks()[place.block]))[place.field].encode("utf-8", "surrogatepass")
+        assert len(whole) == place.of
+        quoted = whole[place.start : place.end].decode("utf-8", "surrogatepass")
+        assert _untagged(quoted) == _untagged(quote.text)
         looked += 1
     return looked
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from muniment.archive import Archive
 from muniment.errors import StoreError
 from muniment.ingest import offline, pipeline
 from muniment.ingest.pipeline import Outcome
-from muniment.ingest.planning import Choice
+from muniment.ingest.planning import Choice, Plan
 from muniment.model.engagements import Engagement, Extraction
 from muniment.store import engagements, page
 from tests.builder import ClaudeSession, conversation, text, tool
@@ -290,3 +293,19 @@ def test_half_a_character_in_the_name_of_a_folder_does_not_stop_the_others(archi
         path = put(home, name).write(home, f"-proj-{name}")
         path.write_bytes(path.read_bytes().replace(b"MARK", b"\\ud83d"))
     assert [outcome.what for outcome in ingest(archive)] == ["extracted", "extracted"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_no_more_processes_than_cores_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, count: int, *_: object) -> None:
+            started.append(count)
+            super().__init__(count)
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    monkeypatch.setattr(pipeline, "SMALL_BYTES", 0)
+    monkeypatch.setattr(pipeline, "ProcessPoolExecutor", Pool)
+    with pipeline._workers(Plan((), 0)):  # pyright: ignore[reportPrivateUsage]
+        assert started == [1]

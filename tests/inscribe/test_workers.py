@@ -13,8 +13,9 @@ import pytest
 from muniment import batch
 from muniment import inscribe as one
 from muniment.archive import Archive
+from muniment.config import SMALL_BYTES, WORKERS
 from muniment.inscribe import Outcome, Sink, Task, workers
-from muniment.inscribe.workers import SMALL_BYTES, WORKERS, worthwhile
+from muniment.inscribe.workers import worthwhile
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from tests.builder import conversation
@@ -57,7 +58,7 @@ def test_a_worker_that_dies_takes_only_its_own_session_along(
 
     monkeypatch.setattr(one, "inscribe", inscribe_or_die)
     monkeypatch.setattr(workers, "SMALL_BYTES", 1)
-    monkeypatch.setattr(workers, "_cores", lambda: WORKERS)
+    monkeypatch.setattr(workers, "cores", lambda: WORKERS)
     outcomes: list[Outcome] = []
     archive.inscribe([home], outcomes.append)
     failed = [outcome for outcome in outcomes if outcome.what == "failed"]
@@ -83,7 +84,7 @@ def test_a_worker_that_dies_while_it_speaks_takes_only_its_own_session_along(
 
     monkeypatch.setattr(workers._Said, "send", send_or_die)
     monkeypatch.setattr(workers, "SMALL_BYTES", 1)
-    monkeypatch.setattr(workers, "_cores", lambda: WORKERS)
+    monkeypatch.setattr(workers, "cores", lambda: WORKERS)
     outcomes: list[Outcome] = []
     archive.inscribe([home], outcomes.append)
     assert [outcome.session_id for outcome in outcomes if outcome.what == "failed"] == [ids[0].id]

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from muniment.model import Block, Compaction, Event, Round, Text, Thinking, Tool, Unknown, codec
+from muniment.model import Block, Compaction, Event, Text, Thinking, Tool, Unknown, codec
 from muniment.model.codec import mapping
 
 _DEEPEST = 4
@@ -35,11 +35,6 @@ class Place(Struct, frozen=True):
     sidechain: str | None = None
     offset: int | None = None
     """First byte in the evidence of the record that the words stand in, where it is known."""
-
-
-def blocks(round_: Round) -> list[Block]:
-    """The blocks of a round by their numbers."""
-    return round_.blocks()
 
 
 def fields(block: Block) -> Iterator[tuple[str, str]]:
@@ -79,16 +74,6 @@ def _escaped(key: str) -> str:
 
 def _json(value: Any) -> str:
     return codec.encode(value).decode()
-
-
-def text_at(round_: Round, number: int, field: str) -> str:
-    """The whole text of a field. Raises KeyError or IndexError if there is none."""
-    return dict(fields(blocks(round_)[number]))[field]
-
-
-def sliced(text: str, start: int, end: int) -> str:
-    """The text between two bytes of its UTF-8."""
-    return text.encode("utf-8", "surrogatepass")[start:end].decode("utf-8", "surrogatepass")
 
 
 def byte_range(text: str, start: int, end: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
+from muniment.config import SMALL_BYTES, WORKERS, cores
 from muniment.errors import MunimentError
 from muniment.ingest import ghosts, identity, offline, record, settle, skeleton
 from muniment.ingest.planning import Choice, Job, Plan, is_asked_about, job_of
@@ -30,9 +31,6 @@ from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.roster import Roster
 
-WORKERS = 2
-SMALL_BYTES = 8 << 20
-"""Less than this is ingested without workers: starting them would cost more."""
 SETTLED_AT_ONCE = 50
 
 Report = Callable[["Outcome"], None]
@@ -227,7 +225,7 @@ def _workers(todo: Plan) -> Generator[Executor | None]:
         yield None
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(min(WORKERS, os.cpu_count() or 1), context, _begin_worker) as pool:
+    with ProcessPoolExecutor(min(WORKERS, cores()), context, _begin_worker) as pool:
         pool.submit(os.getpid).result()
         yield pool
 

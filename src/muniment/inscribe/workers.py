@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from muniment import inscribe as one
+from muniment.config import SMALL_BYTES, WORKERS, cores
 from muniment.errors import MunimentError
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
 from muniment.store.layout import Layout
@@ -26,9 +27,6 @@ if TYPE_CHECKING:  # a small plan needs none of it, and it is slow to import
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
-WORKERS = 2
-SMALL_BYTES = 8 << 20
-"""Less than this is inscribed without workers."""
 PIPE_BYTES = 1 << 20
 """What a worker may say ahead of whoever listens, in words of sessions too."""
 AT_HAND = 2
@@ -81,7 +79,7 @@ def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
     """The worker processes; none for a small plan. They start before the index is opened: SQLite must not fork."""
     pool: list[Worker] = []
     try:
-        for _ in range(worthwhile([_size(task) for task in tasks], _cores())):
+        for _ in range(worthwhile([_size(task) for task in tasks], cores())):
             pool.append(_start_worker(layout, tasks, pool))
         yield pool
     finally:
@@ -92,16 +90,11 @@ def workers(layout: Layout, tasks: Sequence[Task]) -> Generator[list[Worker]]:
             worker.process.join()
 
 
-def worthwhile(sizes: Sequence[int], cores: int) -> int:
+def worthwhile(sizes: Sequence[int], usable: int) -> int:
     """How many workers: on a single core they only cost, but for a session whose rows should not wait in memory."""
-    if cores == 1:
+    if usable == 1:
         return int(max(sizes, default=0) >= SMALL_BYTES)
-    return min(WORKERS, cores, len(sizes)) if sum(sizes) >= SMALL_BYTES else 0
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(WORKERS, usable, len(sizes)) if sum(sizes) >= SMALL_BYTES else 0
 
 
 def _size(task: Task) -> int:

@@ -20,12 +20,11 @@ from muniment.store.layout import Layout
 from muniment.surfaces.web import answers
 from muniment.surfaces.web.api import session_id
 from muniment.surfaces.web.view import View
-from muniment.tagging import line
+from muniment.tagging import MAX_NAME, line
 from muniment.viewing.shapes import Done, EngagementEdit, RosterEdit, SummaryEdit, TagsEdit
 
 MAX_BODY = 64 << 10
 WAIT_SECONDS = 5.0
-_MAX_NAME = 200
 
 T = TypeVar("T", bound=Struct)
 Change = Callable[[Archive, str, Any], object]
@@ -108,12 +107,12 @@ def _tags(archive: Archive, id_: str, said: TagsEdit) -> object:
 
 
 def _engagement(archive: Archive, id_: str, said: EngagementEdit) -> object:
-    name = line(said.engagement_id or "", _MAX_NAME, "name")
+    name = line(said.engagement_id or "", MAX_NAME, "name")
     return archive.tag(id_, sorted(set(said.rounds)), name or None)
 
 
 def _roster(archive: Archive, id_: str, said: RosterEdit) -> object:
-    name, role = (line(words or "", _MAX_NAME, "name") for words in (said.name, said.role))
+    name, role = (line(words or "", MAX_NAME, "name") for words in (said.name, said.role))
     return archive.register(id_, name or None, role or None) if name or role else archive.unregister(id_)
 
 
