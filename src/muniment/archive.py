@@ -35,7 +35,7 @@ from muniment.restore import Restored, Target
 from muniment.sources.base import Found
 from muniment.store import engagements, index, listings, roster, rounds
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf
+from muniment.store.layout import Layout, Shelf, short_id
 from muniment.store.roster import Entry, Roster
 from muniment.store.rows import fit
 from muniment.store.session_table import Listed
@@ -310,7 +310,7 @@ class Archive:
 
         session = self.session(name)
         others = index.session_ids(self.layout) - {session.session_id}
-        entry = Entry(roster.prefix(session.session_id, others), agent_name, role)
+        entry = Entry(short_id(session.session_id, others), agent_name, role)
         roster.put(self.layout, entry, self.roster().only_of(session.session_id, others))
         pipeline.rename(self.layout, [session.session_id])
         return session

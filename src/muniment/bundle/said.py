@@ -22,7 +22,7 @@ from muniment.prospective import sheet
 from muniment.store import edits, engagements, index, listings, roster
 from muniment.store.edits import Edit
 from muniment.store.index import Index
-from muniment.store.layout import Layout
+from muniment.store.layout import Layout, short_id
 from muniment.store.roster import Entry, Roster
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def _names(layout: Layout, folder: Path, agents: Mapping[str, str]) -> None:
     for session_id in sorted(agents):
         entry = told.of(session_id)
         if entry and known.of(session_id) is None:
-            prefix = roster.prefix(session_id, ids - {session_id})
+            prefix = short_id(session_id, ids - {session_id})
             roster.put(layout, msgspec.structs.replace(entry, session_id=prefix))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 
@@ -29,6 +30,16 @@ def safe_name(name: str) -> str:
 
 def is_session_id(text: str) -> bool:
     return bool(_UUID.fullmatch(text))
+
+
+SHORT_ID = 8
+"""Characters of an id that people are shown, where they are enough."""
+
+
+def short_id(id_: str, others: Collection[str]) -> str:
+    """So much of an id that none of the others begins so, and no dash is at its end."""
+    cuts = (id_[:count] for count in range(SHORT_ID, len(id_)) if id_[count - 1] != "-")
+    return next((cut for cut in cuts if not any(other.startswith(cut) for other in others)), id_)
 
 
 class Shelf(Struct, frozen=True, dict=True):

@@ -17,9 +17,8 @@ from msgspec import Struct
 
 from muniment import files
 from muniment.model import codec
-from muniment.store.layout import Layout
+from muniment.store.layout import SHORT_ID, Layout
 
-PREFIX_CHARS = 8
 _SESSION = ("session_id", "session", "prefix", "id")
 _NAME = ("agent_name", "name", "agent")
 _ROLE = ("role", "agent_role")
@@ -63,13 +62,6 @@ def load(layout: Layout) -> Roster:
     return Roster(tuple(entry for line in _lines(layout.roster) if (entry := _entry(line))))
 
 
-def prefix(session_id: str, others: Collection[str]) -> str:
-    """As much of an id as tells it from the others, and at least eight characters."""
-    ends = (end for end in range(PREFIX_CHARS, len(session_id)) if session_id[end - 1] != "-")
-    shorter = (session_id[:end] for end in ends)
-    return next((p for p in shorter if not any(other.startswith(p) for other in others)), session_id)
-
-
 def put(layout: Layout, entry: Entry, instead_of: Collection[str] = ()) -> None:
     """Register a session, in place of what was registered under its prefix and under these."""
     _write(layout, [*_without(layout, {entry.session_id, *instead_of}), codec.encode(entry)])
@@ -106,14 +98,14 @@ def _entry(line: bytes) -> Entry | None:
     except ValueError:
         return None
     session = _first(said, _SESSION)
-    if session is None or len(session) < PREFIX_CHARS:
+    if session is None or len(session) < SHORT_ID:
         return None
     return Entry(_prefix_of(session.lower()), _first(said, _NAME), _first(said, _ROLE))
 
 
 def _prefix_of(session: str) -> str:
     """What is longer and not written as ids are counts by its first characters."""
-    return session.rstrip("-") if session[PREFIX_CHARS:].startswith("-") else session[:PREFIX_CHARS]
+    return session.rstrip("-") if session[SHORT_ID:].startswith("-") else session[:SHORT_ID]
 
 
 def _first(said: dict[str, Any], names: Iterable[str]) -> str | None:

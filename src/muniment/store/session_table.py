@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from muniment.model import Facts, codec
+from muniment.store.layout import short_id
 from muniment.store.rows import bound, count, fit
-
-SHORT_ID = 8
-"""Characters of an id that people are shown, where they are enough."""
 
 
 class SessionRow(Struct, frozen=True):
@@ -78,13 +76,7 @@ def short_ids(db: Any, ids: Iterable[str]) -> dict[str, str]:
     Only the ids right before and behind it in order can share more of it than any other, so two looks into the index
     tell how much is needed."""
     asked = codec.encode(list(ids)).decode()
-    return {id_: _cut(id_, (before or "", behind or "")) for id_, before, behind in db.execute(_BESIDE, (asked,))}
-
-
-def _cut(id_: str, others: Sequence[str]) -> str:
-    """So much of an id that none of the others begins so, and no dash is at its end."""
-    cuts = (id_[:count] for count in range(SHORT_ID, len(id_)) if id_[count - 1] != "-")
-    return next((cut for cut in cuts if not any(other.startswith(cut) for other in others)), id_)
+    return {id_: short_id(id_, (before or "", behind or "")) for id_, before, behind in db.execute(_BESIDE, (asked,))}
 
 
 def replace(db: Any, key: int, row: SessionRow) -> None:
