@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -69,6 +70,14 @@ def read_all(descriptor: int) -> bytes:
     finally:
         os.close(descriptor)
     return b"".join(pieces)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """An interruption is an exception, also where whoever started the tests ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

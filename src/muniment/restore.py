@@ -88,7 +88,7 @@ def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -
     for own in [shelf, *_versions(shelf, target)]:
         for wanted in _wanted(own, source, target):
             base = _base(wanted, source, target, env)
-            if target.to and own is not shelf and inside(base, wanted.place) in plans:
+            if target.to and own is not shelf and _lay_elsewhere(wanted, manifest):
                 base = base / own.folder.parent.name
             _refuse_live(source, base, facts)
             plan = _plan(own, wanted, source, base, facts, target)
@@ -100,10 +100,16 @@ def _apart(shelf: Shelf, source: Source, target: Target, facts: Facts) -> Target
     """Below one folder, sessions of several places may have files of one name: then each has a folder of its own."""
     if target.to is None or not target.taken:
         return target
-    own = [wanted for one in [shelf, *_versions(shelf, target)] for wanted in _wanted(one, source, target)]
+    own = [wanted for wanted in _wanted(shelf, source, target) if wanted.kept.role == "main"]
     if not any(inside(target.to.absolute(), wanted.place) in target.taken for wanted in own):
         return target
     return structs.replace(target, to=target.to / facts.session_id, taken=frozenset())
+
+
+def _lay_elsewhere(wanted: Wanted, current: Manifest) -> bool:
+    """Whether a version has its name from another folder than the current one: below one folder they would collide."""
+    same = [kept for kept in current.files if (kept.place or kept.name) == wanted.place]
+    return any((kept.root or current.root) != wanted.root for kept in same)
 
 
 def choose_version(asked: str, known: Mapping[str, Facts]) -> str:

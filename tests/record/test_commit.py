@@ -15,6 +15,7 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_who_is_interrupted_during_a_commit_keeps_nobody_waiting() -> None:
     """A leader commits for three; the second of them is interrupted meanwhile, and the third is told all the same."""
     begun: list[tuple[str, ...]] = []

@@ -116,6 +116,7 @@ def test_threads_share_a_log(path: Path) -> None:
         assert path.read_bytes()[ack.byte_offset :].startswith(lines[ack.line_number - 1])
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_wait_does_not_stop_the_others(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while another thread syncs for us; then the log is closed, as a `with` block does."""
     opened = log.Log(path, FORM)
