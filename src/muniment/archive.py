@@ -26,7 +26,6 @@ from muniment import (
     sources,
     tagging,
 )
-from muniment.errors import Ambiguous, NotFound
 from muniment.export import Exported, Request
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
@@ -35,8 +34,8 @@ from muniment.restore import Restored, Target
 from muniment.sources.base import Found
 from muniment.store import engagements, index, listings, roster, rounds
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf, short_id
-from muniment.store.roster import Entry, Roster
+from muniment.store.layout import Layout, Shelf
+from muniment.store.roster import Roster
 from muniment.store.rows import fit
 from muniment.store.session_table import Listed
 
@@ -306,43 +305,17 @@ class Archive:
 
     def register(self, name: str, agent_name: str | None, role: str | None) -> Listed:
         """Say who a session was."""
-        from muniment.ingest import pipeline
+        from muniment import registering
 
         session = self.session(name)
-        others = index.session_ids(self.layout) - {session.session_id}
-        entry = Entry(short_id(session.session_id, others), agent_name, role)
-        roster.put(self.layout, entry, self.roster().only_of(session.session_id, others))
-        pipeline.rename(self.layout, [session.session_id])
+        registering.add(self.layout, session.session_id, agent_name, role)
         return session
 
     def unregister(self, name: str) -> bool:
         """Take a session out of the roster, by any name or its registered prefix; tells whether it was there."""
-        from muniment.ingest import pipeline
+        from muniment import registering
 
-        ids = index.session_ids(self.layout)
-        prefixes = self._registered(name, ids)
-        if not prefixes:
-            return False
-        roster.remove(self.layout, prefixes)
-        pipeline.rename(self.layout, [id_ for id_ in ids if id_.startswith(tuple(prefixes))])
-        return True
-
-    def _registered(self, name: str, ids: set[str]) -> set[str]:
-        """The prefixes that `name` stands for in the roster: a session's own, or the very one that was given."""
-        known = self.roster()
-        try:
-            session_id = self.session(name).session_id
-        except Ambiguous:
-            if given := {e.session_id for e in known.entries if e.session_id == name.lower()}:
-                return given
-            raise
-        except NotFound:
-            return known.only_of(name.lower(), ids)
-        own = known.only_of(session_id, ids - {session_id})
-        if not own and (shared := known.of(session_id)):
-            hint = f"`muniment roster remove {shared.session_id}` takes it from all of them"
-            raise Ambiguous(f"{shared.session_id} is registered, which other sessions begin with too", hint)
-        return own
+        return registering.remove(self.layout, name, lambda given: self.session(given).session_id)
 
     def movable(self) -> list[str]:
         """Sessions that lie in another bucket than that of their registered role."""

@@ -41,6 +41,15 @@ def test_workers_are_started_where_they_help(sizes: list[int], cores: int, expec
     assert worthwhile(sizes, cores) == expected
 
 
+def by_workers(archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
+    """Inscribe a home by as many workers as there can be, however small it is."""
+    monkeypatch.setattr(workers, "SMALL_BYTES", 1)
+    monkeypatch.setattr(workers, "cores", lambda: WORKERS)
+    outcomes: list[Outcome] = []
+    archive.inscribe([home], outcomes.append)
+    return outcomes
+
+
 def test_a_worker_that_dies_takes_only_its_own_session_along(
     archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,10 +66,7 @@ def test_a_worker_that_dies_takes_only_its_own_session_along(
         return inscribe(layout, task, sink)
 
     monkeypatch.setattr(one, "inscribe", inscribe_or_die)
-    monkeypatch.setattr(workers, "SMALL_BYTES", 1)
-    monkeypatch.setattr(workers, "cores", lambda: WORKERS)
-    outcomes: list[Outcome] = []
-    archive.inscribe([home], outcomes.append)
+    outcomes = by_workers(archive, home, monkeypatch)
     failed = [outcome for outcome in outcomes if outcome.what == "failed"]
     assert len(failed) == WORKERS, "each worker died once"
     assert all("died" in outcome.note and outcome.session_id in deadly for outcome in failed)
@@ -83,10 +89,7 @@ def test_a_worker_that_dies_while_it_speaks_takes_only_its_own_session_along(
         send(self, message)
 
     monkeypatch.setattr(workers._Said, "send", send_or_die)
-    monkeypatch.setattr(workers, "SMALL_BYTES", 1)
-    monkeypatch.setattr(workers, "cores", lambda: WORKERS)
-    outcomes: list[Outcome] = []
-    archive.inscribe([home], outcomes.append)
+    outcomes = by_workers(archive, home, monkeypatch)
     assert [outcome.session_id for outcome in outcomes if outcome.what == "failed"] == [ids[0].id]
     assert {row.session_id for row in archive.sessions()} == {session.id for session in ids[1:]}
 
