@@ -85,6 +85,20 @@ class RoundBuilder:
             self.by_id[key, sidechain] = draft
         return draft
 
+    def insert(self, draft: Draft, behind: Draft | None) -> None:
+        """A message that began earlier than it could be told; behind none, it is the first."""
+        self.drafts.insert(self.drafts.index(behind) + 1 if behind else 0, draft)
+
+    def withdraw(self, draft: Draft, said: Block) -> None:
+        """What was said in a message of its own stands elsewhere; the rest goes where it would be without it."""
+        at = self.drafts.index(draft)
+        del self.drafts[at]
+        rest = [block for block in draft.blocks if block is not said]
+        if at:
+            self.drafts[at - 1].blocks += rest
+        else:
+            self.waiting = [*rest, *self.waiting]
+
     def add(self, block: Block) -> None:
         """Put a block where the conversation stands."""
         if self.drafts:

@@ -20,14 +20,14 @@ from muniment.sources.lines import MAX_LINE_BYTES, Record, is_whole, too_long
 _UNREAD = b"# "
 
 
-class Image(Struct, frozen=True):
+class Image(Struct, frozen=True, gc=False):
     """An image or document given as base64."""
 
     media_type: str
     data: str
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """What a tool gave back."""
 
     id: str
@@ -38,7 +38,7 @@ class Result(Struct, frozen=True):
 Part = Block | Image | Result
 
 
-class Said(Struct, frozen=True):
+class Said(Struct, frozen=True, gc=False):
     """What one line says."""
 
     parts: tuple[Part, ...]
@@ -57,15 +57,18 @@ class Said(Struct, frozen=True):
 Tell = Callable[[dict[str, Any], Ref], Said]
 """What a line says, given its JSON object and its place; never raises on content."""
 
+Quick = Callable[[bytes, Ref], Said | None]
+"""The same of the bytes of a line, if it is one of the usual kind."""
 
-def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
+
+def read(lines: Iterable[Record], facts: Facts, tell: Tell, quick: Quick | None = None) -> Iterator[Round]:
     """The rounds of these lines, the last one still open."""
     round_ = RoundBuilder(facts.rounds + 1, 0)
     begun = False
     for record in lines:
         if record.torn and not is_whole(record, codec.loads):
             continue
-        if (said := _said(record, tell)) is None:
+        if (said := _said(record, tell, quick)) is None:
             continue
         if round_.prompted and said.opens:
             yield round_.close()
@@ -76,11 +79,13 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell) -> Iterator[Round]:
     yield round_.close()
 
 
-def _said(record: Record, tell: Tell) -> Said | None:
+def _said(record: Record, tell: Tell, quick: Quick | None) -> Said | None:
     """What a line says; a blank one says nothing."""
     ref = Ref(record.offset, record.length)
-    if what := too_long(record):
-        return _damaged(what, ref)
+    if record.length > MAX_LINE_BYTES:
+        return _damaged(too_long(record), ref)
+    if quick and (said := quick(record.raw, ref)):
+        return said
     try:
         value = codec.loads(record.raw)
     except ValueError as error:
@@ -105,29 +110,26 @@ def _damaged(what: str, ref: Ref) -> Said:
 def _take(round_: RoundBuilder, said: Said) -> None:
     if said.opens:
         round_.prompted, round_.parent = True, said.ref.parent
-    own = [part for part in said.parts if not isinstance(part, Result)]
-    draft: Draft | None = None
-    if said.joins and round_.drafts and round_.drafts[-1].role == said.role:
-        draft = round_.drafts[-1]
-    elif said.role and (own or not said.parts):
-        draft = round_.message(said.role, at=said.ref.at, **said.fields)
-        draft.raw = said.raw
+    last = round_.drafts[-1] if said.joins and round_.drafts else None
+    draft = last if last and last.role == said.role else _begun(round_, said)
     for part in said.parts or (quiet("empty message", said.ref),):
-        _put(round_, draft, part, said.ref)
+        if draft is not None and isinstance(part, Tool):
+            round_.call(draft, part)
+        elif isinstance(part, Result):
+            output = tuple(_given_back(round_, piece) for piece in part.output)
+            round_.result(part.id, output=output, is_error=part.is_error, result=said.ref)
+        else:
+            block = round_.add_media(part.data, part.media_type, said.ref) if isinstance(part, Image) else part
+            draft.blocks.append(block) if draft is not None else round_.add(block)
 
 
-def _put(round_: RoundBuilder, draft: Draft | None, part: Part, ref: Ref) -> None:
-    if isinstance(part, Result):
-        output = tuple(_given_back(round_, piece) for piece in part.output)
-        round_.result(part.id, output=output, is_error=part.is_error, result=ref)
-        return
-    block = round_.add_media(part.data, part.media_type, ref) if isinstance(part, Image) else part
-    if draft is None:
-        round_.add(block)
-    elif isinstance(block, Tool):
-        round_.call(draft, block)
-    else:
-        draft.blocks.append(block)
+def _begun(round_: RoundBuilder, said: Said) -> Draft | None:
+    """The message that begins with a line; results begin none."""
+    if said.role is None or (said.parts and all(isinstance(part, Result) for part in said.parts)):
+        return None
+    draft = round_.message(said.role, at=said.ref.at, **said.fields)
+    draft.raw = said.raw
+    return draft
 
 
 def _given_back(round_: RoundBuilder, piece: Text | Unknown | Image) -> Text | Unknown | Media:

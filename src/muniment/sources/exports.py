@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 from msgspec import structs
 
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, bytes_of, found_session, source_file
 from muniment.sources.lines import MAX_LINE_BYTES
-from muniment.sources.raw_json import DAMAGE, Span, apart, elements, fields, objects
+from muniment.sources.raw_json import AROUND, DAMAGE, Span, apart, elements, fields, objects, one_object
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _HEAD_BYTES = 8192
@@ -55,6 +56,9 @@ def _conversations(whole: SourceFile, names: tuple[str, ...]) -> list[tuple[Span
     if whole.size > MAX_LINE_BYTES:
         return [(span, _id(_read(whole, span), names)) for span in objects(bytes_of(whole))]
     data = b"".join(bytes_of(whole))
+    alone = data.strip(AROUND)
+    if (known := one_object(alone)) is not None:
+        return [(Span(0, whole.size), _id(alone, names, known))]
     return [(span, _id(data[span.start : span.end], names)) for span in elements(data) or objects([data])]
 
 
@@ -68,17 +72,17 @@ def _part(whole: SourceFile, begin: int, end: int, native_id: str) -> SourceFile
     return structs.replace(whole, name=name, size=end - begin, start=begin)
 
 
-def _id(raw: bytes, names: tuple[str, ...]) -> str:
-    """The conversation's own id, else a hash of it."""
-    known = _strings(raw, names)
-    own = next((known[name] for name in names if known.get(name)), "")
+def _id(raw: bytes, names: tuple[str, ...], known: Mapping[str, msgspec.Raw] | None = None) -> str:
+    """The conversation's own id, else a hash of it; `known` are its fields, where they were taken apart before."""
+    told = _strings(raw, names, known)
+    own = next((told[name] for name in names if told.get(name)), "")
     return own if own and len(own) <= _MAX_ID and own.isprintable() else hashlib.sha256(raw).hexdigest()
 
 
-def _strings(raw: bytes, names: tuple[str, ...]) -> dict[str, str]:
+def _strings(raw: bytes, names: tuple[str, ...], known: Mapping[str, msgspec.Raw] | None) -> dict[str, str]:
     """Fields of an object, wherever in it they stand; of a damaged one those at its beginning."""
     try:
-        found = apart(raw)
+        found = apart(raw) if known is None else known
         values = {name: codec.loads(bytes(found[name])) for name in names if name in found}
     except DAMAGE:
         return fields(raw[:_HEAD_BYTES])

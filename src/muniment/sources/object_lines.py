@@ -8,16 +8,14 @@ from typing import TypeVar
 
 from muniment.sources.chats import beginning, flat, unread
 from muniment.sources.lines import MAX_LINE_BYTES
-from muniment.sources.raw_json import DAMAGE, objects, whole
+from muniment.sources.raw_json import AROUND, DAMAGE, objects, whole
 
 T = TypeVar("T")
-
-_AROUND = b"[], \t\r\n\xef\xbb\xbf"
 
 
 def as_it_is(raw: bytes) -> Iterable[bytes]:
     """An object as one line."""
-    return (flat(raw) + b"\n",)
+    return (raw + b"\n",)
 
 
 def lines(
@@ -28,7 +26,8 @@ def lines(
 ) -> Iterator[bytes]:
     """The lines of every object; what is no object and stands between is a line too.
 
-    `make` makes them of what `take_apart` gives; where that raises one of `DAMAGE`, `otherwise` does of the bytes.
+    `make` makes them of what `take_apart` gives; where that raises one of `DAMAGE`, `otherwise` does of the bytes. Both
+    are given an object that stands on one line.
     An object larger than any line may be is told of by a line that cannot be read: it is kept, and damage to a reader.
     """
 
@@ -37,7 +36,7 @@ def lines(
         return otherwise(raw) if known is None else make(known)
 
     begun, rest = beginning(pieces)
-    alone = begun.strip(_AROUND)  # the part of most sessions is one object and no other
+    alone = flat(begun.strip(AROUND))  # the part of most sessions is one object and no other
     if (known := _taken_apart(alone, take_apart)) is not None:
         yield from make(known)
     elif _taken_apart(alone, whole):
@@ -59,7 +58,7 @@ def _one_by_one(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]
     for span in objects(held.noting(pieces)):
         yield from _odd(held.take(span.start))
         lost = held.lost
-        raw = held.take(span.end)
+        raw = flat(held.take(span.end))
         yield from make(raw) if not lost else (unread(f"an object of {lost + len(raw)} bytes is kept and not read"),)
     yield from _odd(bytes(held.data))
 
@@ -94,5 +93,5 @@ class _Held:
 
 
 def _odd(raw: bytes) -> Iterator[bytes]:
-    if odd := raw.strip(_AROUND):
+    if odd := raw.strip(AROUND):
         yield flat(odd) + b"\n"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
@@ -21,6 +22,10 @@ _STRING_END = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _STRING_REST = re.compile(rb"(?:[^\"\\]++|\\.)*+", re.DOTALL)
 _TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)("?)(\s*:)?|[{}\[\]]', re.DOTALL)
 _OPENING = (b"{", b"[")
+AROUND = b"[], \t\r\n\xef\xbb\xbf"
+"""What stands around the objects of a file."""
+_AT_ONCE = 64
+_encoder = msgspec.json.Encoder()
 _TRUNCATED = "Input data was truncated"
 
 
@@ -64,6 +69,14 @@ def apart(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
         return {name: msgspec.Raw(codec.encode(inner)) for name, inner in codec.mapping(value).items()}
 
 
+def one_object(raw: bytes) -> dict[str, msgspec.Raw] | None:
+    """The same, and None if these bytes are several objects, or one that the quick decoder refuses."""
+    try:
+        return msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except DAMAGE:
+        return None
+
+
 def listed(raw: bytes | msgspec.Raw) -> list[msgspec.Raw]:
     """The same for the values of a list."""
     try:
@@ -82,6 +95,16 @@ def together(fields: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(fields)
     except UnicodeEncodeError:
         return codec.encode({name: _plain(value) for name, value in fields.items()})
+
+
+def lines(values: Iterable[Any]) -> Iterator[bytes]:
+    """Such objects as lines, or values as they stand. Many at a time, as a piece for each would cost more."""
+    rest = iter(values)
+    while some := list(islice(rest, _AT_ONCE)):
+        try:
+            yield _encoder.encode_lines(some)
+        except UnicodeEncodeError:
+            yield from (together(fields) + b"\n" for fields in some)
 
 
 def _plain(value: Any) -> Any:
