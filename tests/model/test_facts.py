@@ -56,6 +56,13 @@ def test_the_first_prompt_names_a_session_without_title() -> None:
     assert fold(of(Text("Hello"))).display_title == "(no prompt)"
 
 
+def test_a_later_prompt_gives_no_title() -> None:
+    """A command is shown as it was typed where it is the first prompt, and nowhere else."""
+    assert fold(asked("fix it"), title("/deploy now", "prompt")).display_title == "fix it"
+    assert fold(title("/review 12", "prompt"), title("/deploy now", "prompt")).display_title == "/review 12"
+    assert fold(asked("fix it"), title("Fixing it", "ai")).display_title == "Fixing it"
+
+
 def test_the_model_is_that_of_the_latest_answer_that_a_model_gave() -> None:
     assert fold(of(model="a"), of(model="b"), of(model="<synthetic>")).model == "b"
 

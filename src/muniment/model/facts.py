@@ -122,8 +122,8 @@ def _heard(facts: Facts, event: Event) -> Facts:
     detail = mapping(event.detail)
     if event.kind == "title":
         by = detail.get("by", "")
-        first = by == "prompt" and facts.title_by == "prompt"
-        if detail.get("title") and not first and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
+        later = by == "prompt" and (facts.title_by == "prompt" or facts.first_prompt is not None)
+        if detail.get("title") and not later and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
             return structs.replace(facts, title=detail["title"], title_by=by)
     elif event.kind == "agent-name" and isinstance(event.detail, str):
         return structs.replace(facts, agent_name=event.detail)
