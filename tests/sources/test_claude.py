@@ -257,12 +257,6 @@ def test_a_session_that_begins_with_a_slash_command_is_called_by_it_as_it_was_ty
     assert fold(file.rounds()).display_title == "Reviewing"
 
 
-def test_a_prompt_without_any_part_is_still_a_prompt() -> None:
-    file = Transcript()
-    file.user([])
-    assert [round_.prompted for round_ in file.rounds()] == [True]
-
-
 def test_an_image_alone_is_a_prompt() -> None:
     file = Transcript()
     source = {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,10 +64,18 @@ def _part(key: str, part: Any) -> Iterator[Claim]:
         case "tool_result":
             yield Claim(key, "error flag", fields.get("is_error"))
             yield from _output(key, fields.get("content"))
-        case "image" | "document":
-            yield Claim(key, "image", mapping(fields.get("source")).get("data"))
+        case "image" | "document" if _holds_bytes(data := mapping(fields.get("source")).get("data")):
+            yield Claim(key, "image", data)
         case kind:
             yield Claim(key, f"part: {kind}", part)
+
+
+def _holds_bytes(data: Any) -> bool:
+    """Whether this is the one way to write some bytes in base64; anything else is shown as it came."""
+    try:
+        return bool(data) and base64.b64encode(base64.b64decode(data, validate=True)).decode() == data
+    except (TypeError, ValueError):
+        return False
 
 
 def _output(key: str, content: Any) -> Iterator[Claim]:

@@ -13,12 +13,18 @@ from muniment.model.codec import mapping
 from muniment.sources.builder import quiet
 from muniment.sources.claude.records import Line
 
-SHOWN_SYSTEM = {"local_command", "away_summary", "informational", "bridge_status"}
+SHOWN_SYSTEM = {"local_command", "away_summary", "informational", "bridge_status", "scheduled_task_fire"}
 """System records whose content a reader wants to see."""
 
 BOUNDARY = "compaction boundary"
 EARLIER_SUMMARY = "summary of an earlier session"
 API_ERROR = "API error"
+EMPTY = "empty message"
+PUT_IN = "put in"
+"""Says of images and files that the program put them into the conversation, and how their record is marked."""
+INJECTED = {"isMeta": True}
+SUMMARY = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
+"""How the program marks its own records under the role `user`."""
 
 GRANTS: dict[str, dict[str, list[str]]] = {"attachment command_permissions": {"allowedTools": []}}
 """Records that grant something, and what is written in place of it: others hang on them, so they stay, empty."""
@@ -97,6 +103,8 @@ class Again(NamedTuple):
 
 def again(event: Event) -> Again | None:
     """The record that an event came from; None if it is left out."""
+    if event.kind == EMPTY:
+        return Again(str(event.detail), None)
     if event.kind.startswith("attachment "):
         granted = GRANTS.get(event.kind)
         return Again("attachment", mapping(event.detail) | granted if granted else event.detail)
@@ -118,7 +126,7 @@ def _shown(event: Event) -> Again:
         return Again("system", {"subtype": "api_error", "error": {"message": event.text}})
     if kind in SHOWN_SYSTEM:
         return Again("system", {"subtype": kind, "content": event.text})
-    flags: dict[str, Any] = {"plain": event.ref.plain} | ({"isMeta": True} if event.kind == "injected" else {})
+    flags: dict[str, Any] = {"plain": event.ref.plain} | (INJECTED if event.kind == "injected" else {})
     return Again("user", {"type": "text", "text": event.text}, flags)
 
 

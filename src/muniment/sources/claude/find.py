@@ -36,6 +36,10 @@ _ANOTHERS = (b'"systemPayload"', b'"usageMetadata"', b'"parts"')
 _ANOTHERS_CUT = re.compile(
     rb'"(systemPayload|usageMetadata)"\s*:|"message"\s*:\s*\{\s*"role"\s*:[^,{}\[\]]*,\s*"parts"\s*:'
 )
+_OWN_CUT = re.compile(
+    rb'\s*\{\s*"type"\s*:\s*"(queue-operation"\s*,\s*"operation|file-history-snapshot"\s*,\s*"messageId)"'
+)
+"""How records begin that may be longer than the head of a file, and whose other names stand behind."""
 _LOOKED_AT = 50
 
 _Whose = Literal["own", "shared", "another's", "nobody's"]
@@ -76,7 +80,8 @@ def _whose(line: bytes) -> _Whose:
     except ValueError:
         if _ANOTHERS_CUT.search(line):
             return "another's"
-        return "own" if b'"parentUuid"' in line and b'"isSidechain"' in line else "nobody's"
+        own = _OWN_CUT.match(line) or (b'"parentUuid"' in line and b'"isSidechain"' in line)
+        return "own" if own else "nobody's"
     if "systemPayload" in fields or "usageMetadata" in fields or "parts" in codec.mapping(fields.get("message")):
         return "another's"
     if not fields.get("type") or not any(name in fields for name in _OWN_FIELDS):

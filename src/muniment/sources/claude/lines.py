@@ -26,7 +26,7 @@ _LOGICAL_PARENT = "logicalParentUuid"
 
 
 class Item(msgspec.Struct):
-    """One content part on its way into a record."""
+    """One content part on its way into a record; None for a record without any."""
 
     ref: Ref
     role: str
@@ -123,7 +123,8 @@ class Lines:
         record |= {"isSidechain": bool(sidechain)}
         record |= {"agentId": self.facts.sidechain} if self.facts.sidechain else {}
         record |= {"type": kind} | self._payload(kind, group)
-        record |= {"uuid": ref.id, "timestamp": self.at, "userType": "external"}
+        timed = {} if self.native and ref.at is None else {"timestamp": self.at}
+        record |= {"uuid": ref.id, **timed, "userType": "external"}
         record |= {"cwd": self.cwd, "sessionId": self.session_id, "version": self.version, "gitBranch": self.branch}
         self.last = ref.id
         self.written.add(ref.id or "")
@@ -146,7 +147,7 @@ class Lines:
             return {name: value for name, value in first.part.items() if name != _LOGICAL_PARENT}
         if kind == "attachment":
             return {"attachment": self._attachment(group)}
-        parts = [item.part for item in group]
+        parts = [item.part for item in group if item.part is not None]
         if kind == "assistant":
             return self._answer(first, parts)
         plain = first.flags.get("plain") and len(parts) == 1 and mapping(parts[0]).get("type") == "text"
@@ -173,7 +174,7 @@ class Lines:
         content = parts[0]["text"] if first.flags.get("plain") else parts
         answer = {
             "model": message.model if self.native else message.model or self.facts.model or "unknown",
-            "id": first.flags["answer"],
+            **({"id": first.flags["answer"]} if first.flags["answer"] else {}),
             "type": "message",
             "role": "assistant",
             "content": content,

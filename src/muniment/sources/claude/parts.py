@@ -27,6 +27,13 @@ def plain(ref: Ref) -> Ref:
     return Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=True)
 
 
+def listed(content: str | list[Any] | None, ref: Ref) -> tuple[list[Any], Ref]:
+    """The parts of a message's content, and their place."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}], plain(ref)
+    return content or [], ref
+
+
 def read(part: Any, ref: Ref, round_: RoundBuilder) -> Any:
     """One content part as a block."""
     if not isinstance(part, dict):
@@ -101,7 +108,8 @@ def thought(block: Thinking) -> dict[str, Any]:
     """Thinking with its signature; of what was withheld there is nothing else."""
     if block.redacted:
         return {"type": "redacted_thinking", "data": block.signature}
-    return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+    signed = {} if block.signature is None else {"signature": block.signature}
+    return {"type": "thinking", "thinking": block.text} | signed
 
 
 def call(tool: Tool) -> dict[str, Any]:

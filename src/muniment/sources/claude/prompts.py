@@ -20,6 +20,7 @@ INJECTED = {
     "<bash-stdout>": "shell output",
     "<bash-stderr>": "shell output",
     "<task-notification>": "task notification",
+    "<bash-notification>": "task notification",
     "<system-reminder>": "reminder",
     "<teammate-message": "teammate message",
     "<agent-message": "agent message",
@@ -41,9 +42,9 @@ _LOCAL = (
     "add-dir agents allowed-tools bashes branch bug clear color compact config context copy cost desktop "
     "doctor effort exit export extra-usage fast feedback fork help hooks ide install-github-app keybindings "
     "login logout mcp memory migrate-installer mobile model output-style passes permissions plugin plugins "
-    "privacy-settings quit release-notes reload-plugins remote-control remote-env rename resume rewind "
-    "sandbox session skills stats status statusline tag tasks terminal-setup theme todos upgrade usage vim "
-    "voice "
+    "privacy-settings quit rate-limit-options release-notes reload-plugins remote-control remote-env rename "
+    "resume rewind sandbox session skills stats status statusline tag tasks terminal-setup theme todos "
+    "upgrade usage vim voice "
 )
 LOCAL_COMMANDS = frozenset(_LOCAL.split())
 """Commands that the program answers itself; every other slash command becomes a prompt."""
@@ -92,6 +93,16 @@ def injected_as(content: list[Any]) -> str | None:
         return None
     kinds = [injected_kind(text) for text in texts]
     return kinds[0] if all(kinds) else None
+
+
+def is_command(content: list[Any]) -> bool:
+    """Whether a user record is a slash command."""
+    return bool(content) and _WRAPPED.match(str(mapping(content[0]).get("text", "")).lstrip()) is not None
+
+
+def is_typed(words: str) -> bool:
+    """Whether what stood in the queue is a person's: the program queues its own notices too, once as bare JSON."""
+    return bool(words) and injected_kind(words) is None and not words.startswith('{"task_id"')
 
 
 def is_from_human(command: dict[str, Any]) -> bool:

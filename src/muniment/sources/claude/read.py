@@ -8,13 +8,15 @@ by message id and lets results find their calls, so it needs only the open round
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, cast
 
-from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
+from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
+from muniment.sources.claude.queue import Queue
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
 from muniment.sources.lines import Record, too_long
 
@@ -36,6 +38,9 @@ class Reader:
         self.links = Links(facts)
         self.sidechain_of: dict[str, str] = {}
         self.seen: dict[str, int] = {}
+        self.queue = Queue()
+        self.caveat: str | None = None
+        """The notice that the next record is a command which the program answers itself."""
         self.latest = Line("")
 
     def take(self, record: Record) -> Round | None:
@@ -79,23 +84,40 @@ class Reader:
     # -- user records
 
     def _user(self, line: Line, ref: Ref) -> Round | None:
-        content = line.message.content if line.message else ""
-        if isinstance(content, str):
-            ref = parts.plain(ref)
-            content = [{"type": "text", "text": content}]
-        if line.sidechain and not self.facts.sidechain:
+        content, ref = parts.listed(line.message.content if line.message else "", ref)
+        if not content:
+            self.round.add(quiet(events.EMPTY, ref, line.type))
+        elif line.sidechain and not self.facts.sidechain:
             self._sidechain_user(line, content, ref)
         elif any(parts.type_of(part) == "tool_result" for part in content):
             self._results(line, content, ref)
         elif line.summary_of_compaction:
-            for part in content:
-                self.round.add(parts.as_compaction(part, ref, self.round))
-        elif kind := "injected" if line.meta else prompts.injected_as(content):
-            for part in content:
-                self.round.add(parts.as_event(kind, part, ref, self.round))
+            self._put_in(content, ref, parts.as_compaction, events.SUMMARY)
+        elif kind := self._injected_as(line, content):
+            self._put_in(content, ref, partial(parts.as_event, kind), events.INJECTED)
         else:
             return self._prompt(line, content, ref)
         return None
+
+    def _put_in(
+        self, content: list[Any], ref: Ref, read: Callable[[Any, Ref, RoundBuilder], Block], marks: dict[str, bool]
+    ) -> None:
+        """What the program put into the conversation. Its words tell that themselves, an image or a file does not."""
+        blocks = [read(part, ref, self.round) for part in content]
+        if not all(isinstance(block, (Event, Compaction)) for block in blocks):
+            self.round.add(quiet(events.PUT_IN, ref, marks))
+        for block in blocks:
+            self.round.add(block)
+
+    def _injected_as(self, line: Line, content: list[Any]) -> str | None:
+        """What a user record was put in as; None for a human's. Commands of the program stand behind a notice."""
+        known = prompts.injected_as(content)
+        if known == "notice":
+            self.caveat = line.uuid
+        if line.meta:
+            return "injected"
+        answered = self.caveat is not None and line.parent == self.caveat
+        return known or ("command" if answered and prompts.is_command(content) else None)
 
     def _prompt(self, line: Line, content: list[Any], ref: Ref) -> Round | None:
         closed = None
@@ -103,7 +125,7 @@ class Reader:
             closed = self.round.close()
             self.round = RoundBuilder(self.round.number + 1, ref.offset)
             self.seen = {ref.id: self.seen[ref.id]} if ref.id in self.seen else {}
-            self.sidechain_of = {}
+            self.sidechain_of, self.queue = {}, Queue()
         self.round.prompted, self.round.parent = True, ref.parent
         draft = self.round.message("user", at=ref.at, **self._changes(line))
         draft.blocks.extend(self._prompt_part(part, ref) for part in content)
@@ -178,10 +200,9 @@ class Reader:
             changes = {} if inline else self._changes(line)
             draft = self.round.answer(key, inline, at=ref.at, id=message.id, model=message.model, **changes)
         self._about_answer(draft, line, message, ref)
-        content = message.content
-        if isinstance(content, str):
-            ref = parts.plain(ref)
-            content = [{"type": "text", "text": content}]
+        content, ref = parts.listed(message.content, ref)
+        if not content:
+            draft.blocks.append(quiet(events.EMPTY, ref, line.type))
         for part in content:
             self._answer_part(draft, part, ref)
 
@@ -220,6 +241,7 @@ class Reader:
             prompt = detail.get("prompt")
             if isinstance(prompt, str):
                 ref = parts.plain(ref)
+                self.queue.attached(prompt, self.round)
             said = cast("list[Any]", prompt) if isinstance(prompt, list) else [{"type": "text", "text": str(prompt)}]
             draft = self.round.message("user", at=ref.at, queued=True)
             draft.blocks.extend(parts.read(part, ref, self.round) for part in said)
@@ -228,6 +250,10 @@ class Reader:
 
     def _system(self, line: Line, ref: Ref) -> None:
         self.round.add(events.system(line, ref))
+
+    def _queue_operation(self, line: Line, ref: Ref) -> None:
+        self.queue.take(line, ref, self.round)
+        self._metadata(line, ref)
 
     def _metadata(self, line: Line, ref: Ref) -> None:
         self.round.add(events.metadata(line, ref))
@@ -251,6 +277,7 @@ class Reader:
         "assistant": _assistant,
         "attachment": _attachment,
         "system": _system,
+        "queue-operation": _queue_operation,
     }
     """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
     collector, so that its whole round would stay in memory."""

@@ -26,7 +26,7 @@ class AgentResult(Struct, gc=False):
 class ApiMessage(Struct, gc=False):
     """The API's message inside a record."""
 
-    content: str | list[Any] = ""
+    content: str | list[Any] | None = ""
     id: str | None = None
     model: str | None = None
     usage: dict[str, Any] | None = None

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Ref, Round, Thinking, Tool, Unknown
+from muniment.model.codec import mapping
 from muniment.sources.base import NAMESPACE, MediaBytes, Move
 from muniment.sources.claude import events, parts
 from muniment.sources.claude.lines import Item, Lines
@@ -42,9 +43,11 @@ class Writer:
         self.lines = Lines(facts, move)
         self.losses = Losses()
         self.minted = 0
-        self.answer_id = ""
+        self.answer_id: str | None = None
         self.results: set[int] = set()
-        """Where tool results of the round stand: words beside one belong to its record."""
+        """Where tool results of the round stand: what is beside one belongs to its record."""
+        self.put_in: dict[int, dict[str, Any]] = {}
+        """Where the round has images or files that the program put in, and how their records are marked."""
 
     def round(self, round_: Round) -> Iterator[bytes]:
         """The lines of one round."""
@@ -53,6 +56,8 @@ class Writer:
         blocks = round_.blocks()
         self.native = self.own and any(block.ref.length for block in blocks)
         self.results = {block.result.offset for block in blocks if isinstance(block, Tool) and block.result}
+        put_in = (block for block in blocks if isinstance(block, Event) and block.kind == events.PUT_IN)
+        self.put_in = {event.ref.offset: mapping(event.detail) for event in put_in}
         for message in round_.messages:
             if message.role == "assistant" or not message.queued:
                 self._settings(message, items)
@@ -75,7 +80,7 @@ class Writer:
         """What a message is made of; the results of its calls follow it."""
         answers: list[Item] = []
         shared = None if self.native or message.role == "assistant" else self._mint(Ref(at=message.at))
-        self.answer_id = message.id if self.native and message.id else self._answer_id(message)
+        self.answer_id = message.id if self.native else self._answer_id(message)
         for block in message.blocks:
             match block:
                 case Tool():
@@ -121,15 +126,17 @@ class Writer:
 
     def _part(self, block: Block, message: Message, shared: Ref | None) -> Item:
         """Words; those that arrived while the agent worked stand in an attachment, unless they came with a result."""
-        attached = message.queued and not (self.native and block.ref.offset in self.results)
-        role = "attachment" if attached else message.role
-        item = self._item(block.ref, role, parts.written(block, self.media), message, {"plain": block.ref.plain})
+        place = block.ref.offset
+        users = self.native and (place in self.results or place in self.put_in)
+        role = "user" if users else "attachment" if message.queued else message.role
+        flags = {"plain": block.ref.plain, **(self.put_in.get(place, {}) if users else {})}
+        item = self._item(block.ref, role, parts.written(block, self.media), message, flags)
         if shared:
             item.ref = shared
         return item
 
     def _thinking(self, block: Thinking, message: Message) -> Iterator[Item]:
-        if block.signature and self.native:
+        if self.native:
             yield self._item(block.ref, "assistant", parts.thought(block), message)
             return
         self.lines.drop(block.ref)
@@ -144,21 +151,22 @@ class Writer:
 
     def _event(self, event: Event, message: Message) -> Iterator[Item]:
         """An event's own record; in a session of another agent it has none."""
+        if event.kind == events.PUT_IN:
+            return  # what it is about has the record
         record = events.again(event) if self.native else None
         if record is None:
             self.lines.drop(event.ref)
         if record is None or event.kind in events.GRANTS:
             self._left_out(event)
         if record:
-            spoken = message if record.role in ("user", "attachment") else None
-            yield Item(event.ref, record.role, record.part, spoken, record.flags)
+            spoken = message if record.role in ("user", "assistant", "attachment") else None
+            yield Item(event.ref, record.role, record.part, spoken, record.flags | {"answer": self.answer_id})
 
     def _compaction(self, block: Compaction, message: Message) -> Iterator[Item]:
         """A summary; before it stands the boundary, which sessions that were not Claude's lack."""
         if not self.native:
             yield Item(structs.replace(self._mint(Ref()), parent=None), "system", events.new_boundary())
-        flags = {"plain": block.ref.plain or not self.native}
-        flags |= {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
+        flags = {"plain": block.ref.plain or not self.native, **events.SUMMARY}
         yield self._item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
     def _left_out(self, event: Event) -> None:

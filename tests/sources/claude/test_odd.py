@@ -1,0 +1,212 @@
+"""Records that real files have and that are not what one expects: each is read, written and found without loss."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.check import Checked, check_found
+from muniment.model import Media, Text, Thinking
+from muniment.model.rounds import text_of
+from muniment.sources import find_in
+from muniment.sources.base import Move
+from muniment.sources.claude import SOURCE
+
+from .transcripts import SESSION, Transcript, call, events, fold, say
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}
+LINKED = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+
+
+@pytest.fixture
+def file() -> Transcript:
+    made = Transcript()
+    made.user("go")
+    return made
+
+
+def checked(file: Transcript, folder: Path) -> Checked:
+    path = folder / f"{SESSION}.jsonl"
+    path.write_bytes(file.data)
+    (found,) = find_in(path, {})
+    (result,) = check_found(found)
+    return result
+
+
+def thought(**fields: Any) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": "hm", **fields}
+
+
+@pytest.mark.parametrize("part", [thought(), thought(signature=""), thought(thinking="", signature="")])
+def test_a_thought_without_a_signature_keeps_its_record(file: Transcript, tmp_path: Path, part: dict[str, Any]) -> None:
+    file.answer("msg_1", part)
+    file.answer("msg_1", say("done"))
+    (round_,) = file.rounds()
+    assert [b.signature for b in round_.blocks() if isinstance(b, Thinking)] == [part.get("signature")]
+    result = checked(file, tmp_path)
+    assert result.lossless
+    assert result.export["thinking"].equal == 1
+
+
+def test_an_answer_without_an_id_gets_none(file: Transcript, tmp_path: Path) -> None:
+    file.chain("assistant", message={"role": "assistant", "model": "claude-x", "content": [say("done")]})
+    assert checked(file, tmp_path).lossless
+
+
+def test_a_record_without_a_time_gets_none(file: Transcript, tmp_path: Path) -> None:
+    file.answer("msg_1", say("done"), timestamp=None)
+    assert checked(file, tmp_path).lossless
+
+
+@pytest.mark.parametrize("content", [[], None])
+def test_an_answer_without_content_keeps_its_record(file: Transcript, tmp_path: Path, content: Any) -> None:
+    file.chain("assistant", message={"role": "assistant", "model": "claude-x", "id": "msg_1", "content": content})
+    file.answer("msg_2", say("done"))
+    result = checked(file, tmp_path)
+    assert result.lossless
+    assert result.export["message id"].equal == 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"isMeta": True}, {"isCompactSummary": True}])
+def test_a_user_record_without_content_is_no_prompt_and_stays(
+    file: Transcript, tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    file.user([], **fields)
+    file.answer("msg_1", say("done"))
+    assert len(file.rounds()) == 1
+    assert checked(file, tmp_path).lossless
+
+
+@pytest.mark.parametrize("marks", [{"isMeta": True}, {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}])
+@pytest.mark.parametrize("content", [[PICTURE], [say("two pages"), PICTURE], [PICTURE, say("two pages")]])
+def test_what_the_program_puts_in_is_never_the_agents(
+    file: Transcript, tmp_path: Path, marks: dict[str, Any], content: list[Any]
+) -> None:
+    """A file that was read comes as a record of the user: written as an answer, no model would take it."""
+    file.answer("msg_1", call("toolu_1", "Read"))
+    file.result("toolu_1", "PDF file read")
+    file.user(content, **marks)
+    file.answer("msg_2", say("done"))
+    (round_,) = file.rounds()
+    assert [block.media_type for block in round_.blocks() if isinstance(block, Media)] == ["image/png"]
+    written = SOURCE.write([round_], fold([round_]), Move(), round_.media.__getitem__, [])
+    holder = next(json.loads(line) for line in written if b"iVBORw==" in line)
+    assert holder["type"] == "user"
+    assert marks.items() <= holder.items()
+    assert checked(file, tmp_path).lossless
+
+
+def test_a_picture_beside_a_result_stays_in_its_record(file: Transcript, tmp_path: Path) -> None:
+    file.answer("msg_1", call("toolu_1", "Read"))
+    file.user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "seen"}, PICTURE])
+    assert checked(file, tmp_path).lossless
+
+
+@pytest.mark.parametrize("part", [LINKED, {**PICTURE, "source": {**PICTURE["source"], "data": "not base64"}}])
+def test_a_picture_that_is_no_bytes_is_shown_as_it_came(file: Transcript, tmp_path: Path, part: dict[str, Any]) -> None:
+    file.user([part, say("look")])
+    assert checked(file, tmp_path).lossless
+
+
+# -- what was typed while the agent worked
+
+
+def enqueued(file: Transcript, words: Any) -> None:
+    file.meta("queue-operation", operation="enqueue", content=words, timestamp="2026-01-02T03:05:00.000Z")
+
+
+def steering(file: Transcript) -> list[str]:
+    return [text_of(message) for round_ in file.rounds() for message in round_.messages if message.queued]
+
+
+def test_words_that_only_the_queue_has_are_the_humans(file: Transcript, tmp_path: Path) -> None:
+    file.answer("msg_1", call("toolu_1"))
+    enqueued(file, "and the tests?")
+    for notice in ("<task-notification>done", "<bash-notification>done", '{"task_id":"1"}', [say("no string")]):
+        enqueued(file, notice)
+    for second in range(5):
+        file.meta("queue-operation", operation="remove", timestamp=f"2026-01-02T03:05:0{second}.000Z")
+    file.result("toolu_1")
+    file.answer("msg_2", say("done"))
+    assert steering(file) == ["and the tests?"]
+    assert checked(file, tmp_path).lossless
+
+
+def test_words_of_the_queue_stand_where_they_were_typed(file: Transcript, tmp_path: Path) -> None:
+    """Their place names the record that has them, and in the order of records they come before what followed."""
+    file.answer("msg_1", say("first"))
+    at = len(file.data)
+    enqueued(file, "one")
+    enqueued(file, "two")
+    file.answer("msg_2", call("toolu_1"))
+    file.meta("queue-operation", operation="remove")
+    file.meta("queue-operation", operation="remove")
+    file.result("toolu_1")
+    (round_,) = file.rounds()
+    assert [text_of(m) or m.id for m in round_.messages] == ["go", "first", "one", "two", "msg_2"]
+    assert round_.messages[2].blocks[0].ref.offset == at
+    assert checked(file, tmp_path).lossless
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields"),
+    [("dequeue", {}), ("popAll", {}), ("remove", {"content": "and the tests?"})],
+)
+def test_words_that_stand_elsewhere_too_are_read_once(file: Transcript, operation: str, fields: dict[str, str]) -> None:
+    """What is dequeued becomes a prompt, what is popped goes back to its writer; later versions attach the rest."""
+    enqueued(file, "and the tests?")
+    file.meta("queue-operation", operation=operation, **fields)
+    assert steering(file) == []
+
+
+@pytest.mark.parametrize("between", [0, 1])
+def test_words_that_are_attached_later_are_read_once_and_there(file: Transcript, tmp_path: Path, between: int) -> None:
+    file.answer("msg_1", call("toolu_1"))
+    enqueued(file, "and the tests?")
+    file.meta("queue-operation", operation="remove")
+    for _ in range(between):
+        file.result("toolu_1")
+        file.answer("msg_2", say("well"))
+    file.attach("queued_command", prompt="and the tests?", commandMode="prompt")
+    assert steering(file) == ["and the tests?"]
+    assert [message.queued for round_ in file.rounds() for message in round_.messages][-1]
+    assert checked(file, tmp_path).lossless
+
+
+def test_the_queue_is_one_of_its_round(file: Transcript) -> None:
+    """Reading may begin at any round, and must give the same."""
+    enqueued(file, "first")
+    file.user("next")
+    file.meta("queue-operation", operation="remove")
+    assert steering(file) == []
+
+
+# -- what the program answers itself
+
+
+def test_a_command_behind_a_notice_is_the_programs_whatever_its_name(file: Transcript) -> None:
+    notice = file.user("<local-command-caveat>Caveat: commands follow</local-command-caveat>", isMeta=True)
+    file.user("<command-name>/brand-new</command-name>", parentUuid=notice)
+    file.user("<local-command-stdout>ok</local-command-stdout>")
+    file.user("<command-name>/my-own</command-name>")
+    first, second = file.rounds()
+    assert "command" in [event.kind for event in events(first)]
+    assert second.prompt
+    assert isinstance(second.prompt.blocks[0], Text)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b'{"type":"queue-operation","operation":"enqueue","content":"%s","sessionId":"s"}',
+        b'{"type":"file-history-snapshot","messageId":"m","snapshot":{"trackedFileBackups":{"%s":1}}}',
+    ],
+)
+def test_a_first_line_longer_than_the_head_of_a_file_is_known(tmp_path: Path, first: bytes) -> None:
+    path = tmp_path / f"{SESSION}.jsonl"
+    made = Transcript()
+    made.user("go")
+    path.write_bytes(first % (b"x" * 100_000) + b"\n" + made.data)
+    (found,) = find_in(path, {})
+    assert (found.source, found.session_id) == ("claude-code", SESSION)
