@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from codex.rollouts import any_record, facts_before, line, media_of
+from codex.rollouts import any_record, event, facts_before, item, line, media_of, message
 from codex.rollouts import read as read_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,13 +115,6 @@ def test_check_would_find_a_lost_report(monkeypatch: pytest.MonkeyPatch) -> None
     assert not checked().lossless
 
 
-def test_another_agent_is_told_of_tokens_that_it_cannot_count() -> None:
-    rounds = read("no_response")
-    losses: list[Loss] = []
-    list(sources.named("claude-code").write(rounds, facts_of(rounds), Move(), media_of(rounds).__getitem__, losses))
-    assert ("tokens of an answer without content", 2) in [(loss.what, loss.count) for loss in losses]
-
-
 def report(total: int, last: int, response: str | None, kind: str) -> bytes:
     """A report with figures that need not fit together."""
     usage = {"input_tokens": last, "total_tokens": last + total % 2}
@@ -130,6 +123,47 @@ def report(total: int, last: int, response: str | None, kind: str) -> bytes:
         return line(kind, {"usage": usage, "thread_token_usage": {"total_tokens": total}, **named})
     info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": usage}
     return line("event_msg", {"type": kind, "info": info, **named})
+
+
+def empty(role: str) -> bytes:
+    return item("message", role=role, content=[])
+
+
+REFUSED = item("message", role="assistant", content=[{"type": "refusal", "refusal": "Not that."}])
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [message("user", "hi"), event("user_message", message="hi"), empty("assistant"), message("assistant", "Yes.")],
+        [empty("user"), message("user", "hi"), event("user_message", message="hi"), message("assistant", "Yes.")],
+        [empty("user"), event("user_message", message=""), empty("assistant"), report(9, 9, None, "token_count")],
+        [message("user", "hi"), event("user_message", message="hi"), message("assistant", "Yes."), empty("user")],
+        [message("user", "hi"), event("user_message", message="hi"), REFUSED],
+    ],
+)
+def test_what_has_no_words_or_refuses_costs_nothing(found: list[bytes]) -> None:
+    timed = [one.replace(b"03:04:05", b"03:04:%02d" % n) for n, one in enumerate(found)]
+    data = b"\n".join(timed) + b"\n"
+    file = SourceFile("/x.jsonl", "x.jsonl", "main", len(data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+    assert checked.lossless, checked
+
+
+def test_a_refusal_is_what_the_model_said() -> None:
+    assert [text_of(m) for r in read_bytes(REFUSED) for m in r.messages] == ["Not that."]
+
+
+def test_an_item_without_words_repeats_no_event() -> None:
+    heard = [message("user", "hi"), event("agent_message", message="Lit."), empty("assistant")]
+    assert "Lit." in [text_of(message) for message in answers(read_bytes(b"\n".join(heard))[0])]
+
+
+def test_another_agent_is_told_of_tokens_that_it_cannot_count() -> None:
+    rounds = read("no_response")
+    losses: list[Loss] = []
+    list(sources.named("claude-code").write(rounds, facts_of(rounds), Move(), media_of(rounds).__getitem__, losses))
+    assert ("tokens of an answer without content", 2) in [(loss.what, loss.count) for loss in losses]
 
 
 names = st.sampled_from((None, None, "resp_1", "resp_2"))
@@ -240,3 +274,41 @@ def test_images_become_media_and_what_is_none_stays_as_it_came() -> None:
     kinds = [type(block).__name__ for block in round_.prompt.blocks if not isinstance(block, Event)]
     assert kinds == ["Text", "Text", "Media", "Text", "Unknown", "Unknown"]
     assert len(round_.media) == 1
+
+
+IDE = "# Context from my IDE setup:\n\n## Active file: lamp.py\n\n## Open tabs:\n- lamp.py: src/lamp.py\n\n"
+FILES = "\n# Files mentioned by the user:\n\n## lamp.png: /tmp/lamp.png\n\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        ([f"{IDE}## My request for Codex:\nDim the\nlamp\n"], "Dim the lamp"),
+        ([f"{FILES}## My request:\nDim the lamp"], "Dim the lamp"),
+        (
+            [f"{FILES}## My request for Codex:\nlike this", '<image name=[Image #1] path="/tmp/a.png">', "</image>"],
+            "like this",
+        ),
+        (["<image name=[Image #1]>", "</image>", "what is in [Image #1]?"], "what is in [Image #1]?"),
+        (["<image>", "</image>", f"{IDE}## My request:\n"], None),
+        ([f"{IDE}And no request behind it"], None),
+        (["Write a letter.\n\n## My request:\nmore light"], None),
+        (["Where does </image> belong?"], None),
+        ([f"{IDE}## My request:\n{'dim ' * 100}"], f"{('dim ' * 50)[:199]}…"),
+    ],
+)
+def test_the_title_is_what_a_human_typed_behind_what_the_editor_tells(texts: list[str], title: str | None) -> None:
+    asked = item("message", role="user", content=[{"type": "input_text", "text": words} for words in texts])
+    for data in (asked, event("user_message", message="\n".join(texts)))[: 2 if len(texts) == 1 else 1]:
+        rounds = read_bytes(data)
+        assert facts_of(rounds).title == title
+        assert rounds[0].prompt is not None
+        assert text_of(rounds[0].prompt) == "\n\n".join(texts)
+
+
+def test_only_the_first_prompt_and_no_other_names_the_session() -> None:
+    later = message("user", f"{IDE}## My request:\nDim it")
+    rounds = read_bytes(b"\n".join([message("user", "Light the lamp"), message("assistant", "Lit."), later]))
+    assert facts_of(rounds).display_title == "Light the lamp"
+    named = event("thread_name_updated", thread_name="Lamps")
+    assert facts_of(read_bytes(later + b"\n" + named)).title == "Lamps"

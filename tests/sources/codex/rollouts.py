@@ -127,6 +127,8 @@ any_record = st.one_of(
             item("reasoning", summary=[], encrypted_content="sealed"),
             item("web_search_call", status="completed"),
             item("novelty"),
+            item("message", role="assistant", content=[]),
+            item("message", role="user", content=[]),
             line("compacted", {"message": "short"}),
             line("world_state", {}),
             b'{"torn',
@@ -155,7 +157,7 @@ def conversations(draw: st.DrawFn) -> bytes:
             said, given = _response(draw, f"{number}-{step}")
             total += (last := draw(st.integers(1, 9)))
             written += [report(total, last), *said, *given] if early else [*said, report(total, last), *given]
-            written += draw(st.sampled_from([[], [], [], _SHORTENED, _NOTICE]))
+            written += draw(st.sampled_from([[], [], [], _SHORTENED, _NOTICE, *_EMPTY]))
             written += _asked(draw) if not early and draw(st.integers(0, 5)) == 0 else []
         written += [] if early else [draw(st.sampled_from(_ENDS))]
     return b"\n".join(written) + b"\n"
@@ -164,6 +166,7 @@ def conversations(draw: st.DrawFn) -> bytes:
 _ENDS = [event("task_complete"), event("turn_aborted", reason="interrupted")]
 _SHORTENED = [line("compacted", {"message": "short", "replacement_history": []})]
 _NOTICE = [message("user", "<subagent_notification>\ndone\n</subagent_notification>")]
+_EMPTY = [[item("message", role=role, content=[])] for role in ("user", "assistant")]
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 
 

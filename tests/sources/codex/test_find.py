@@ -1,5 +1,6 @@
 """Finding rollouts: which files are sessions, whose they are, and what belongs to them."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -119,6 +120,15 @@ def test_every_form_is_recognised_by_its_content(path: Path, tmp_path: Path) -> 
     assert SOURCE.matches(marked, head_of(marked))
     assert only(marked).session_id == SESSION
     assert seen(read(marked.read_bytes())) == seen(read(path.read_bytes()))
+
+
+@pytest.mark.parametrize("gap", ["", " "])
+def test_a_head_that_is_longer_than_what_is_looked_at_is_recognised(tmp_path: Path, gap: str) -> None:
+    payload = {"id": SESSION, "timestamp": "2026-01-02T03:04:05.000Z", "base_instructions": {"text": "x" * 70_000}}
+    head = {"timestamp": "2026-01-02T03:04:05.000Z", "type": "session_meta", "payload": payload}
+    path = put(tmp_path / "full.jsonl", json.dumps(head, separators=(f",{gap}", f":{gap}")).encode() + b"\n")
+    assert SOURCE.matches(path, head_of(path))
+    assert only(path).session_id == SESSION
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ def _parts(key: str, content: Any, field: str) -> Iterator[Claim]:
         return
     for number, part in enumerate(listing({"content": content}, "content")):
         fields = mapping(part)
-        if isinstance(words := fields.get("text"), str):
+        words = fields.get("refusal") if set(fields) == {"type", "refusal"} else fields.get("text")
+        if isinstance(words, str):
             yield Claim(f"{key}.{number}", field, words)
         elif data := _image(fields):
             yield Claim(f"{key}.{number}", "image", data)

@@ -30,7 +30,10 @@ _ROLLOUT = re.compile(r"rollout-.*\.(jsonl|jsonl\.zst|json)")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAMED = re.compile(rf"rollout-.*?({_UUID})(_{_UUID})?\.")
 _LOOKED_AT = 20
-_ENVELOPE = re.compile(rb'\s*\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"([a-z_]+)","payload":\{')
+_ENVELOPE = re.compile(
+    rb'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*(?:"ordinal"\s*:\s*\d+\s*,\s*)?'
+    rb'"type"\s*:\s*"([a-z_]+)"\s*,\s*"payload"\s*:\s*\{'
+)
 _BARE = re.compile(rb'\s*\{\s*"id"\s*:\s*"[^"]*"\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"instructions"\s*:')
 _DOCUMENT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{[^{}]*"(?:id|timestamp|instructions)"\s*:')
 _HINT = re.compile(rb'"(?:payload|record_type|instructions)"')

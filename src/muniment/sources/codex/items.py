@@ -35,6 +35,11 @@ UNANSWERED = frozenset({"web_search_call", "image_generation_call"})
 
 OUTPUT_OF = {"function_call_output": "output", "custom_tool_call_output": "output", "tool_search_output": "tools"}
 
+EMPTY = {"assistant": "empty message", "user": "empty injected message"}
+"""Quiet events that stand for an item without content, by its role."""
+
+_REFUSAL = {"type", "refusal"}
+"""Fields of a part in which the model says that it will not."""
 _KNOWN = frozenset({"id", "call_id", "name", "result", "internal_chat_message_metadata_passthrough", "metadata"})
 
 
@@ -49,7 +54,7 @@ def _part(part: Any, ref: Ref, round_: RoundBuilder) -> Text | Media | Unknown:
     if not isinstance(part, dict):
         return Unknown(kind="part", value=part, ref=ref)
     part = cast("dict[str, Any]", part)
-    if isinstance(words := part.get("text"), str):
+    if isinstance(words := part.get("refusal" if part.keys() == _REFUSAL else "text"), str):
         return Text(words, ref)
     url = text(part, "image_url")
     made = image(url, ref, round_) if url and set(part) <= {"type", "image_url", "detail"} else None

@@ -45,8 +45,24 @@ TOLD = {
 REMEMBERED = frozenset({*TOLD.values(), "skill", "abort notice", "injected"})
 """Kinds that the client does not inject again by itself: a rewritten session repeats them."""
 
+PREAMBLES = (
+    "# Context from my IDE setup:",
+    "# Files mentioned by the user:",
+    "# Files pasted by the user:",
+    "# In app browser:",
+    "# Browser comments:",
+    "# Diff comments:",
+    "# Selected text:",
+    "# Review findings:",
+    "# Response annotations:",
+    "<in-app-browser-context",
+)
+"""How a prompt begins before which an editor or the desktop program tells what the human has before them."""
+
 _KINDS = SETUP | TOLD
 _START = re.compile("|".join(re.escape(start) for start in _KINDS))
+_REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE)
+_IMAGE_MARK = re.compile(r"\s*(?:<image(?: name=\[[^\]]*\][^>]*)?>|</image>)\s*")
 
 
 def texts_of(payload: dict[str, Any]) -> list[str]:
@@ -65,6 +81,16 @@ def injected_kind(payload: dict[str, Any]) -> str | None:
     if not texts or not all(starts) or len(texts) < len(listing(payload, "content")):
         return None
     return _KINDS[starts[0].group()] if starts[0] else None
+
+
+def typed(texts: list[str]) -> str | None:
+    """What a human typed, where a program put words before or beside it; None where all words may be theirs."""
+    rest = [text for text in texts if not _IMAGE_MARK.fullmatch(text)]
+    words = "\n".join(rest).strip()
+    request = _REQUEST.search(words) if words.startswith(PREAMBLES) else None
+    if request is None and len(rest) == len(texts):
+        return None
+    return (words[request.end() :].strip() if request else words) or None
 
 
 def is_shown(kind: str) -> bool:

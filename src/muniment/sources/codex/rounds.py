@@ -11,7 +11,9 @@ from typing import Any, ClassVar, cast
 
 from msgspec import structs
 
-from muniment.model import Event, Facts, Ref, Round, Text, Tool, Unknown
+from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
+from muniment.model.facts import PROMPT_CHARS
+from muniment.model.words import shortened
 from muniment.sources.builder import Draft, RoundBuilder, quiet
 from muniment.sources.codex import events, heard, items, prompts, tokens
 from muniment.sources.codex.heard import Heard
@@ -59,24 +61,31 @@ class RoundReader:
         self.heard.speak(self.round, self._message, self.model)
         self.response.interrupt()
         draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
+        said = self._asked(line, ref)
+        draft.blocks += said
+        if not queued:
+            draft.blocks += _title([block.text for block in said if isinstance(block, Text)], ref)
+
+    def _asked(self, line: Line, ref: Ref) -> list[Block]:
         if line.type == "response_item":
-            draft.blocks += items.parts(line.payload.get("content"), ref, self.round) or [quiet("empty message", ref)]
-            return
-        draft.blocks.append(Text(spoken_text(line) or "", ref))
+            return items.parts(line.payload.get("content"), ref, self.round) or [quiet("empty prompt", ref)]
         urls = [url for url in listing(line.payload, "images") if isinstance(url, str)]
         images = (items.image(url, ref, self.round) for url in urls)
-        draft.blocks += [block for block in images if block]
+        return [Text(spoken_text(line) or "", ref), *(block for block in images if block)]
 
     def _injected(self, line: Line, ref: Ref) -> None:
         """A message that no human wrote: shown if it tells something, or if nobody knows what it is."""
         role = text(line.payload, "role")
         kind = prompts.injected_kind(line.payload) or ("injected" if role == "user" else f"{role} message")
+        blocks = items.parts(line.payload.get("content"), ref, self.round)
         words = "\n\n".join(prompts.texts_of(line.payload))
-        if prompts.is_shown(kind) or kind == "injected":
+        if kind == "injected" and not blocks:
+            self.round.add(quiet(items.EMPTY["user"], ref))
+        elif prompts.is_shown(kind) or kind == "injected":
             self.round.add(Event(kind=kind, text=words, ref=ref))
         else:
             self.round.add(quiet(kind, ref, words))
-        for block in items.parts(line.payload.get("content"), ref, self.round):
+        for block in blocks:
             if not isinstance(block, Text):
                 self.round.add(block)
 
@@ -107,11 +116,12 @@ class RoundReader:
     def _said(self, payload: dict[str, Any], ref: Ref) -> None:
         draft = self._answer(ref)
         blocks = items.parts(payload.get("content"), ref, self.round)
-        draft.blocks += blocks or [quiet("empty message", ref)]
+        draft.blocks += blocks or [quiet(items.EMPTY["assistant"], ref)]
         texts = [block.text for block in blocks if isinstance(block, Text)]
         if phase := text(payload, "phase"):
             _noted(draft, "phases", {str(_count_of(draft) - len(texts) + n): phase for n in range(len(texts))})
-        self.heard.forget_words("\n\n".join(texts))
+        if texts:
+            self.heard.forget_words("\n\n".join(texts))
 
     def _thought(self, payload: dict[str, Any], ref: Ref) -> None:
         block = items.thinking(payload, ref)
@@ -238,6 +248,13 @@ def _noted(draft: Draft, name: str, note: dict[str, Any]) -> None:
     """Keep beside the content what a rewritten file needs again."""
     raw = draft.raw or {}
     draft.raw = raw | {name: cast("dict[str, Any]", raw.get(name, {})) | note}
+
+
+def _title(texts: list[str], ref: Ref) -> list[Block]:
+    """What names the session, where its first prompt does not begin with the human's own words."""
+    words = " ".join((prompts.typed(texts) or "").split())
+    about = {"title": shortened(words, PROMPT_CHARS), "by": "prompt"}
+    return [quiet("title", Ref(ref.offset, ref.length), about)] if words else []
 
 
 def _count_of(draft: Draft) -> int:

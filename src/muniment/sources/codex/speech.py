@@ -15,6 +15,7 @@ from muniment.sources.losses import Losses
 
 _TURNING = ("turn aborted", "thread rolled back")
 """Events that end a turn or come behind its end."""
+_EMPTY = {kind: role for role, kind in items.EMPTY.items()}
 _REPORTS = frozenset(events.named(kind) for kind in tokens.REPORTS)
 
 
@@ -65,9 +66,9 @@ class Speech:
             yield from self._aside(block)
         self.at = at
         spoken = [block for block in message.blocks[first:] if self._is_part(block)]
-        content = [compose.part(block, self.media, self.own) for block in spoken] or [
-            {"type": "input_text", "text": ""}
-        ]
+        content = [compose.part(block, self.media, self.own) for block in spoken]
+        if not content and not self.own:
+            content = [{"type": "input_text", "text": ""}]
         yield self.line("response_item", {"type": "message", "role": "user", "content": content})
         words = "\n".join(block.text for block in spoken if isinstance(block, Text))
         yield self._event("user_message", message=words, images=[], local_images=[], text_elements=[])
@@ -87,7 +88,7 @@ class Speech:
         """A response: its items, its tokens, and what its calls gave back."""
         notes = codec.mapping(message.raw) if self.own else {}
         phases, calls = codec.mapping(notes.get("phases")), codec.mapping(notes.get("calls"))
-        spoken, reported = 0, all(isinstance(block, Event) for block in message.blocks)
+        spoken, reported = 0, all(isinstance(b, Event) and b.kind not in _EMPTY for b in message.blocks)
         if reported:  # no item tells its time, so it is told before events bring theirs
             yield from self._report(message)
         for block in message.blocks:
@@ -189,7 +190,9 @@ class Speech:
             return detail.get("by") == "user" and detail.get("title") != self.title
         if event.kind in _REPORTS:
             return self.own and "usage" in detail
-        return self.own and (event.kind in prompts.REMEMBERED or bool(event.text and events.again(event)))
+        return self.own and (
+            event.kind in prompts.REMEMBERED or event.kind in _EMPTY or bool(event.text and events.again(event))
+        )
 
     def _happened(self, event: Event) -> Iterator[bytes]:
         if not self._is_carried(event):
@@ -197,8 +200,10 @@ class Speech:
             return
         self.at = event.ref.at or self.at
         if event.kind in prompts.REMEMBERED:
-            content = [{"type": "input_text", "text": event.text or event.detail}]
+            content = [{"type": "input_text", "text": event.text or event.detail or ""}]
             yield self.line("response_item", {"type": "message", "role": "user", "content": content})
+        elif event.kind in _EMPTY:
+            yield self.line("response_item", {"type": "message", "role": _EMPTY[event.kind], "content": []})
         elif event.kind in _REPORTS:
             detail = codec.mapping(event.detail)
             yield self._tokens(detail["usage"], detail.get("response"))
