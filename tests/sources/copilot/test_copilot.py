@@ -130,6 +130,19 @@ def test_tokens_of_the_request_count_else_those_of_the_answer(events: Events) ->
     assert [m.usage for m in answers(events.rounds())] == [Usage(10, 7, 60, 30), Usage(output=5)]
 
 
+def test_the_tokens_of_a_subagent_are_those_of_its_answer(events: Events) -> None:
+    """Its requests name the subagent by an id of its own and the call that started it."""
+    agent = "01b00000-0000-4000-8000-0000000000aa"
+    events.add("session.usage_record", usage={"inputTokens": 100, "outputTokens": 7})
+    usage = {"inputTokens": 40, "outputTokens": 3, "parentToolCallId": "c1"}
+    events.add("session.usage_record", agent=agent, usage=usage)
+    events.add("assistant.message", agent=agent, messageId="s", content="Two files.", parentToolCallId="c1")
+    events.add("assistant.message", messageId="m", content="There are two.")
+    rounds = events.rounds()
+    assert [(m.sidechain, m.usage) for m in answers(rounds)] == [("c1", Usage(40, 3)), (None, Usage(100, 7))]
+    assert FACTS.after(rounds[0]).tokens == 150
+
+
 def test_thinking_keeps_what_only_its_provider_can_read(events: Events) -> None:
     events.add("assistant.message", messageId="m", content="", toolRequests=[], reasoningOpaque="b3BhcXVl")
     (block,) = [b for b in events.rounds()[0].blocks() if isinstance(b, Thinking)]
@@ -275,6 +288,21 @@ def test_the_home_is_told_or_usual() -> None:
 def test_a_transcript_is_known_by_its_content(home: Path, cut: int) -> None:
     path = home / "session-state" / SESSION / "events.jsonl"
     assert SOURCE.matches(path, head_of(path)[:cut])
+
+
+@pytest.mark.parametrize(
+    ("begun", "known"),
+    [
+        ('{"type":"system.message","data":{"role":"system","content":"', True),
+        ('{"type": "user.message", "data": {"content": "', True),
+        ('{"type":"tool.execution_complete","data":{"toolCallId":"c1","result":{"content":"', True),
+        ('{"type":"system.message","data":{"text":"', False),
+        ('{"type":"message","data":{"role":"user","content":"', False),
+        ('{"data":{"role":"system","content":"', False),
+    ],
+)
+def test_a_first_event_longer_than_the_head_is_known_by_its_first_fields(begun: str, known: bool) -> None:
+    assert SOURCE.matches(Path("x.jsonl"), begun.encode() + b"x" * 70_000) is known
 
 
 def test_an_original_can_go_to_another_folder_under_another_id(home: Path) -> None:

@@ -25,7 +25,17 @@ TRANSCRIPT = "events.jsonl"
 _LOOKED_AT = 20
 _KINDS = re.compile(r"(session|user|assistant|tool|hook|permission|subagent|system|skill)\.[a-z_]+|abort")
 _FIELDS = frozenset({"type", "data", "id", "timestamp", "parentId"})
-_CUT = re.compile(rb'\s*\{\s*"type"\s*:\s*"session\.start"\s*,\s*"data"\s*:\s*\{\s*"sessionId"\s*:')
+_CUT = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z._]+)"\s*,\s*"data"\s*:\s*\{\s*"(\w+)"\s*:')
+_FIRST = {
+    b"session.start": b"sessionId",
+    b"system.message": b"role",
+    b"user.message": b"content",
+    b"assistant.message": b"messageId",
+    b"tool.execution_start": b"toolCallId",
+    b"tool.execution_complete": b"toolCallId",
+    b"hook.start": b"hookInvocationId",
+}
+"""Events that may be longer than the head of a file, and the field that what they say begins with."""
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
 
 
@@ -57,7 +67,8 @@ def _is_event(line: bytes) -> bool:
     try:
         event = codec.mapping(codec.loads(line))
     except ValueError:
-        return bool(_CUT.match(line))
+        cut = _CUT.match(line)
+        return cut is not None and _FIRST.get(cut[1]) == cut[2]
     kind = event.get("type")
     return event.keys() >= _FIELDS and isinstance(kind, str) and bool(_KINDS.fullmatch(kind))
 

@@ -153,7 +153,7 @@ class RoundReader:
 
     def _usage(self, line: Line, ref: Ref) -> None:
         said = codec.mapping(line.data.get("usage"))
-        self.counted[subagent_of(line)] = said
+        self.counted[text(said, "parentToolCallId") or subagent_of(line)] = said
         self.round.add(quiet("session usage record", ref, said or None))
 
     def _model(self, line: Line, ref: Ref) -> None:
