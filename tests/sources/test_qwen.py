@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.conftest import tree
 
@@ -290,6 +290,8 @@ TYPES = st.sampled_from(["user", "assistant", "tool_result", "system", "new"])
     st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4),
     st.none() | st.lists(VALUES | st.dictionaries(st.sampled_from(PARTS), VALUES, max_size=2), max_size=3),
 )
+@example("user", {"subtype": []}, ["0"])
+@example("user", {"subtype": "", "cwd": []}, ["0", "1"])
 def test_no_content_of_a_record_makes_it_fail_or_is_lost(type_: str, fields: dict[str, Any], parts: Any) -> None:
     made = Records()
     made.add(type_, **(fields if parts is None else fields | {"message": {"role": "user", "parts": parts}}))

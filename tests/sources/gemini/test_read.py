@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from muniment import check
 from muniment.archive import Archive
 from muniment.model import Compaction, Event, Media, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
+from muniment.sources.base import SourceFile
 from muniment.sources.gemini import SOURCE
 from muniment.store.index import Index
 
-from .chats import CONTEXT, answer, at, call, change, document, facts_before, head, lines, read, response, user
+from .chats import CONTEXT, FACTS, answer, at, call, change, document, facts_before, head, lines, read, response, user
 
 THOUGHT = {"subject": "Plan", "description": "Two commands.", "timestamp": at(1)}
 TALK = [
@@ -35,6 +37,11 @@ def prompts(data: bytes) -> list[str]:
 
 def events(data: bytes, kind: str) -> list[Event]:
     return [b for round_ in read(data) for b in round_.blocks() if isinstance(b, Event) and b.kind == kind]
+
+
+def lossless(data: bytes) -> bool:
+    file = SourceFile("/x.jsonl", "x.jsonl", "main", len(data), 0)
+    return check.check_transcript(SOURCE, FACTS, file, lambda: [data]).lossless
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -181,6 +188,26 @@ def test_titles_folders_and_subagents_are_known() -> None:
     assert (facts.title, facts.title_by, facts.cwd) == ("Go there", "ai", "/proj/lib")
     assert [b.sidechain for b in rounds[0].blocks() if isinstance(b, Tool)] == ["sub-1"]
     assert facts_before(read(document(TALK, summary="Files")))[-1].title == "Files"
+
+
+@pytest.mark.parametrize("folder", ["/proj/lib", "C:\\proj\\lib", "d:/proj/lib", "\\\\server\\proj\\lib", "proj/lib"])
+def test_the_folder_that_the_model_was_told_is_known_on_every_system(folder: str) -> None:
+    told = user(1, CONTEXT.replace("/proj/app", folder))
+    facts = facts_before(read(lines(head(), told, user(2, "go"))))[-1]
+    assert facts.cwd == (folder if folder != "proj/lib" else None)
+
+
+def test_the_words_of_a_message_of_an_unknown_type_are_shown() -> None:
+    strange = user(2, "A lamp went out.") | {"type": "novel", "lamp": 7}
+    data = lines(head(), user(1, "go"), strange, user(3, "on"))
+    assert [(e.text, e.ref.id) for e in events(data, "message novel")] == [("", "m2"), ("A lamp went out.", "m2")]
+    assert events(data, "message novel")[0].detail["lamp"] == 7
+    assert lossless(data)
+
+
+def test_a_call_without_an_id_is_no_loss() -> None:
+    nameless = {name: value for name, value in call("c1", "a.txt").items() if name != "id"}
+    assert lossless(lines(head(), user(1, "go"), answer(2, "", nameless)))
 
 
 def test_media_and_unknown_parts_are_kept() -> None:

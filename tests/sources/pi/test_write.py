@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from muniment import check
 from muniment.model import Compaction, Event, Facts, Message, Round, Text, Thinking, Tool, Unknown, Usage
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move
+from muniment.sources.base import Move, SourceFile
 from muniment.sources.pi import SOURCE
 
-from .sessions import SESSION, Tree, call, header, lines, read, words, write
+from .sessions import FACTS, SESSION, Tree, call, header, lines, read, words, write
 from .test_read import conversation
 
 OTHER = Facts("02b00000-0000-7000-8000-000000000002", "another", first_cwd="/proj/lib", cwd="/proj/lib")
@@ -26,6 +27,14 @@ def test_an_own_session_comes_back_entry_by_entry() -> None:
     for entry in (*made, *given):
         entry.get("message", {}).pop("timestamp", None)
     assert made == given
+
+
+def test_what_a_hook_said_in_version_2_is_not_lost_under_its_new_name() -> None:
+    tree = conversation()
+    tree.add("message", message={"role": "hookMessage", "customType": "hook", "content": "beware", "display": True})
+    file = SourceFile("/x.jsonl", "x.jsonl", "main", len(tree.data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [tree.data])
+    assert checked.lossless, checked
 
 
 def test_signatures_of_texts_and_calls_come_back() -> None:

@@ -91,11 +91,11 @@ def _number(value: Any) -> int:
 
 
 def _call(call: dict[str, Any]) -> Iterator[Claim]:
-    key = f"call {call.get('id')}"
-    yield Claim(key, "tool call", [call.get("id"), call.get("name")])
+    key, id_ = f"call {call.get('id')}", call.get("id") or ""
+    yield Claim(key, "tool call", [id_, call.get("name")])
     yield Claim(key, "tool input", call.get("args"))
     if (failed := _FAILED.get(str(call.get("status")))) is not None:
-        yield Claim(key, "error flag", [call.get("id"), failed])
+        yield Claim(key, "error flag", [id_, failed])
     result = call.get("result")
     for number, part in enumerate(_parts(result)):
         fields = {"text": part} if isinstance(part, str) else mapping(part)

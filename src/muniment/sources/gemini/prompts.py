@@ -16,6 +16,7 @@ _NUDGE = "System: Please continue."
 _COMMAND = re.compile(r"(?:/[a-z][\w:-]*|\?)(?:\s.*)?", re.DOTALL)
 _REFERENCED = "\n--- Content from referenced files ---"
 _FOLDER = re.compile(r"(?:working in the directory:|\*\*Workspace Directories:\*\*\n\s*-) *([^\n]+)")
+_ABSOLUTE = re.compile(r"\s*(?:/|[A-Za-z]:[\\/]|\\\\)")
 
 
 def words_of(content: Any) -> str:
@@ -42,4 +43,4 @@ def begins_files(part: Any) -> bool:
 def folder_in(words: str) -> str | None:
     """The working folder, as the program tells it to the model."""
     found = _FOLDER.search(words)
-    return found[1].strip() if found and found[1].strip().startswith("/") else None
+    return found[1].strip() if found and _ABSOLUTE.match(found[1]) else None

@@ -117,7 +117,7 @@ class Reader:
         elif kind == "gemini" or any(name in message for name in _ANSWERED):
             self._answer(message, ref)
         else:
-            self.round.add(quiet(f"message {kind}", ref, message))
+            self._strange(message, f"message {kind}", ref)
         return None
 
     def _user(self, message: dict[str, Any], ref: Ref) -> Round | None:
@@ -237,6 +237,12 @@ class Reader:
             self.round.add(Event(kind, block.text, ref=ref) if isinstance(block, Text) else block)
         if not given:
             self.round.add(quiet(kind, ref))
+
+    def _strange(self, message: dict[str, Any], kind: str, ref: Ref) -> None:
+        """A message of a type that nobody knows: its words are shown, everything else is kept."""
+        self.round.add(quiet(kind, ref, {name: value for name, value in message.items() if name != "content"}))
+        if parts_of(message.get("content")):
+            self._told(message, kind, ref)
 
     def _moved(self, folder: str | None) -> None:
         """The working folder is told by the message that stands there, else by the next one."""

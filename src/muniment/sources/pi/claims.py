@@ -57,7 +57,8 @@ def _message(key: str, message: dict[str, Any], entry: dict[str, Any]) -> Iterat
             yield Claim(key, "tool input", {"command": message.get("command")})
             yield Claim(key, "tool output", message.get("output"))
         case "custom" | "hookMessage":
-            yield from _words(f"custom {entry.get('timestamp')}", message.get("content"))
+            key = key.replace("hookMessage", "custom", 1)  # as version 3 calls it, in which every session is written
+            yield from _words(key, message.get("content"))
         case role:
             yield Claim(f"{key} {hash(codec.encode(message))}", f"record: message {role}")
             return

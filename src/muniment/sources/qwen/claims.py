@@ -20,7 +20,8 @@ def claims(line: bytes) -> Iterator[Claim]:
         record = mapping(codec.loads(line))
     except ValueError:
         return
-    kind, subtype, said = record.get("type"), record.get("subtype"), mapping(record.get("message"))
+    kind, said = record.get("type"), mapping(record.get("message"))
+    subtype = record["subtype"] if isinstance(record.get("subtype"), str) else None
     key, parts = str(record.get("uuid")), _list(said.get("parts"))
     if kind not in ("user", "assistant", "tool_result") and subtype != "chat_compression":
         yield Claim(key, f"record: {subtype or kind}")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import Usage, codec
-from muniment.sources.gemini.records import listing, text
+from muniment.sources.gemini.records import listing
 from muniment.sources.recorded.retell import count
 
 _TEXTS = ("uuid", "parentUuid", "sessionId", "timestamp", "subtype", "cwd", "gitBranch", "version", "model")
@@ -75,7 +75,7 @@ def _decode_loosely(raw: bytes) -> Line:
     if not isinstance(fields.get("type"), str):
         raise ValueError("not a record of a known shape: it has no type")
     kept: dict[str, Any] = {"type": fields["type"]}
-    kept |= {name: text(fields, name) for name in _TEXTS}
+    kept |= {name: value for name in _TEXTS if isinstance(value := fields.get(name), str)}
     kept |= {name: codec.mapping(fields.get(name)) or None for name in _OBJECTS}
     return msgspec.convert(kept, Line)
 
