@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -173,3 +174,111 @@ def test_a_session_is_asked_for_by_its_own_id_and_says_how_it_gets_back(
     document, *beside = archive.restore(homes.NATIVE)
     assert document.then == f"opencode import {document.path}"
     assert [file.then for file in beside] == [""]
+
+
+# -- version 2
+
+
+def rows_of(session: Found) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content(session, 1).splitlines()]
+
+
+def test_records_of_version_2_are_what_it_exports(home: Path) -> None:
+    homes.flat_database(home / "opencode.db").close()
+    (session,) = found(home)
+    made = json.loads(content(session))
+    assert made["messages"] == homes.FLAT["messages"]
+    more = {"version": "2.0.14", "slug": "quick-lamp", "permission": []}
+    assert made["info"] == homes.FLAT["info"] | more
+    assert (session.native_id, session.home) == (homes.FLAT_ID, True)
+    assert [row["table"] for row in rows_of(session)] == ["session_v2"]
+
+
+def test_records_are_in_the_order_of_their_numbers(home: Path) -> None:
+    db = homes.flat_database(home / "opencode.db")
+    early = homes.record(0, "user", text="numbered last")
+    homes.add_record(db, homes.FLAT_ID, early, 1000)
+    (session,) = found(home)
+    assert json.loads(content(session))["messages"][-1] == early
+    db.close()
+
+
+@pytest.mark.parametrize("odd", ["{}", '{ "text":"a"}', "no JSON", '{"text":\n"ü"}', '{"text":"plain"}'])
+def test_sizes_of_version_2_are_known_too(home: Path, odd: str) -> None:
+    db = homes.flat_database(home / "opencode.db")
+    db.execute("INSERT INTO session_message VALUES ('msg_ü\"', ?, 'user', 999, 1, 1, ?)", (homes.FLAT_ID, odd))
+    homes.add_flat(db, {"info": homes.FLAT["info"] | {"id": "ses_bare"}, "messages": []})
+    assert len(found(home)) == 2
+    for session in found(home):
+        for number, file in enumerate(session.files):
+            assert file.size == len(content(session, number))
+    assert all(json.loads(content(session)) for session in found(home))
+    db.close()
+
+
+def test_tables_of_version_1_that_are_empty_hide_nothing(home: Path) -> None:
+    bare = copy.deepcopy(homes.DOCUMENT) | {"messages": []}
+    db = homes.flat_database(home / "opencode.db", old=(bare,))
+    db.execute("DELETE FROM session")
+    assert [session.native_id for session in found(home)] == [homes.FLAT_ID]
+    db.close()
+
+
+def test_sessions_of_both_versions_are_found(home: Path, archive: Archive) -> None:
+    db = homes.flat_database(home / "opencode.db", old=(homes.DOCUMENT,))
+    assert {session.native_id for session in found(home)} == {homes.FLAT_ID, homes.NATIVE}
+    assert [(outcome.what, outcome.problems) for outcome in inscribe(archive)] == [("new", ()), ("new", ())]
+    assert inscribe(archive) == []
+    db.close()
+
+
+def carried_over() -> dict[str, Any]:
+    """The sample of version 1 under its id in the tables of version 2, said at the same time."""
+    said = [
+        {
+            "id": f"msg_v2_{number}",
+            "type": "user",
+            "text": "carried",
+            "time": {"created": message["info"]["time"]["created"]},
+        }
+        for number, message in enumerate(homes.DOCUMENT["messages"])
+    ]
+    return {"info": homes.DOCUMENT["info"], "messages": said}
+
+
+def test_a_session_that_was_carried_over_is_read_once(home: Path) -> None:
+    db = homes.flat_database(home / "opencode.db", carried_over(), old=(homes.DOCUMENT,))
+    (session,) = found(home)
+    assert {message["type"] for message in json.loads(content(session))["messages"]} == {"user"}
+    kept = rows_of(session)
+    old = [row["row"]["id"] for row in kept if row["table"] == "message"]
+    assert old == [message["info"]["id"] for message in homes.DOCUMENT["messages"]]
+    assert {"session_v2", "session", "part"} <= {row["table"] for row in kept}
+    assert "nobody may read this" not in str(kept)
+    db.close()
+
+
+@pytest.mark.parametrize("carried", [0, 3])
+def test_what_version_1_said_later_stands_behind(home: Path, archive: Archive, carried: int) -> None:
+    document = carried_over()
+    document["messages"] = document["messages"][:carried]
+    db = homes.flat_database(home / "opencode.db", document, old=(homes.DOCUMENT,))
+    (session,) = found(home)
+    assert session.files[0].size == len(content(session))
+    made = json.loads(content(session))["messages"]
+    assert made[:carried] == document["messages"]
+    assert made[carried:] == homes.DOCUMENT["messages"][carried:]
+    assert [(outcome.what, outcome.problems) for outcome in inscribe(archive)] == [("new", ())]
+    assert all(report.lossless for report in archive.check([home / "opencode.db"]))
+    db.close()
+
+
+def test_a_session_of_version_2_grows(home: Path, archive: Archive) -> None:
+    db = homes.flat_database(home / "opencode.db")
+    inscribe(archive)
+    homes.add_record(db, homes.FLAT_ID, homes.record(40, "user", text="And by day?"), 500)
+    (outcome,) = inscribe(archive)
+    assert outcome.what == "appended"
+    (session,) = archive.sessions()
+    assert (session.rounds, session.versions) == (3, 0)
+    db.close()

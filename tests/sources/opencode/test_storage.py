@@ -1,6 +1,7 @@
 """Sessions of older versions: many small files, read as one, and every one given back."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from tests.conftest import canonical, tree
 
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
+from muniment.model import Event, Media, Text, Thinking, Tool, Unknown, Usage
+from muniment.model.rounds import text_of
 from muniment.sources import find_in
 from muniment.sources.opencode import SOURCE
 
@@ -15,10 +18,14 @@ from . import homes
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "user" / ".local" / "share" / "opencode"
-    homes.storage(folder)
-    return folder
+def empty(tmp_path: Path) -> Path:
+    return tmp_path / "user" / ".local" / "share" / "opencode"
+
+
+@pytest.fixture
+def home(empty: Path) -> Path:
+    homes.storage(empty)
+    return empty
 
 
 @pytest.fixture
@@ -32,7 +39,19 @@ def inscribe(archive: Archive, *paths: Path) -> list[Outcome]:
     return outcomes
 
 
-def test_the_files_read_as_their_export_does(home: Path, archive: Archive, tmp_path: Path) -> None:
+LayOut = Callable[[Path], Path]
+
+
+def of_a_project(home: Path) -> Path:
+    return homes.earliest(home / "project" / "home-ada-lighthouse")
+
+
+LAYOUTS = [homes.storage, homes.earliest, of_a_project]
+
+
+@pytest.mark.parametrize("lay_out", LAYOUTS)
+def test_the_files_read_as_their_export_does(lay_out: LayOut, empty: Path, archive: Archive, tmp_path: Path) -> None:
+    lay_out(empty)
     other = Archive(tmp_path / "other", {"HOME": "/nowhere"})
     assert [outcome.problems for outcome in [*inscribe(archive), *inscribe(other, homes.EXPORT)]] == [(), ()]
     ours, theirs = (canonical(store.layout.sessions) for store in (archive, other))
@@ -41,12 +60,14 @@ def test_the_files_read_as_their_export_does(home: Path, archive: Archive, tmp_p
     assert [ours[name] for name in rounds] == [theirs[name] for name in rounds]
 
 
-def test_every_file_comes_back_and_no_other(home: Path, archive: Archive) -> None:
-    before = tree(home)
+@pytest.mark.parametrize("lay_out", LAYOUTS)
+def test_every_file_comes_back_and_no_other(lay_out: LayOut, empty: Path, archive: Archive) -> None:
+    lay_out(empty)
+    before = tree(empty)
     inscribe(archive)
-    shutil.rmtree(home)
+    shutil.rmtree(empty)
     archive.restore(archive.sessions()[0].session_id)
-    assert tree(home) == before
+    assert tree(empty) == before
 
 
 def test_the_size_of_the_whole_is_known_before_it_is_read(home: Path) -> None:
@@ -81,3 +102,43 @@ def test_a_session_is_found_by_its_own_file(home: Path) -> None:
     (session,) = find_in(path, {"HOME": "/nowhere"})
     assert session.native_id == homes.NATIVE
     assert not session.home
+
+
+@pytest.mark.parametrize("lay_out", LAYOUTS)
+def test_a_home_holds_its_sessions_once(lay_out: LayOut, empty: Path) -> None:
+    lay_out(empty)
+    (found,) = SOURCE.gather(SOURCE.candidates(empty), empty, [empty])
+    assert (found.native_id, found.root, found.home) == (homes.NATIVE, str(empty), True)
+    (pointed,) = find_in(empty, {"HOME": "/nowhere"})
+    assert [file.name for file in pointed.files] == [file.name for file in found.files]
+
+
+def test_a_session_that_was_carried_over_from_layout_to_layout_comes_to_rest(empty: Path, archive: Archive) -> None:
+    for lay_out in LAYOUTS:
+        lay_out(empty)
+    inscribe(archive)
+    assert len(archive.sessions()) == 1
+    assert inscribe(archive) == []
+
+
+def test_messages_that_hold_their_parts_read_as_a_conversation(empty: Path, archive: Archive) -> None:
+    homes.earliest(empty / "project" / "home-ada", homes.NESTED)
+    assert [outcome.problems for outcome in inscribe(archive)] == [()]
+    (session,) = archive.sessions()
+    first, second = archive.rounds(session)
+    assert [text_of(round_.prompt) for round_ in (first, second) if round_.prompt] == [
+        "How much oil is left? See the gauge.",
+        "Good night.",
+    ]
+    asked, answer = first.messages
+    assert [type(block) for block in asked.blocks if not isinstance(block, Event)] == [Text, Media, Unknown]
+    (thought,) = (block for block in answer.blocks if isinstance(block, Thinking))
+    assert thought.signature == "c2ln"
+    calls = [block for block in answer.blocks if isinstance(block, Tool)]
+    assert [(call.id, call.input, call.output and call.output[0]) for call in calls] == [
+        ("c1", {"command": "cat gauge.txt"}, Text("40 l")),
+        ("c2", {"command": "refill"}, None),
+        ("c3", {}, None),
+    ]
+    assert (answer.at, answer.model) == ("2025-06-15T15:06:42.000Z", "claude-sonnet-4")
+    assert (answer.usage, session.cwd) == (Usage(10, 5, 3, 2), "/home/ada/lighthouse")

@@ -8,6 +8,8 @@ from typing import Any, cast
 from muniment.model.codec import mapping
 from muniment.sources import documents
 from muniment.sources.base import Claim
+from muniment.sources.opencode import flat_claims
+from muniment.sources.opencode.records import part_id
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -23,12 +25,18 @@ def claims(line: bytes) -> Iterator[Claim]:
         for name in info:
             yield Claim(name, f"record: session {name}")
         return
+    if not info:
+        yield from flat_claims.claims(value)
+        return
     key = str(info.get("id"))
+    for number, piece in enumerate(_entries(info, "parts")):
+        yield from _early_part(mapping(piece), part_id(info.get("id"), number))
     held = [mapping(part) for part in _entries(value, "parts")]
     if info.get("role") == "user" and held and all(p.get("synthetic") or p.get("type") == "compaction" for p in held):
         yield Claim(key, "record: injected message")
         return
-    yield from _about(key, info)
+    told = mapping(info.get("metadata")) if "parts" in info else {}
+    yield from _about(key, info | told | mapping(told.get("assistant")))
     for part in held:
         yield from _part(part, str(part.get("id")))
 
@@ -59,6 +67,20 @@ def _part(part: dict[str, Any], key: str) -> Iterator[Claim]:
         yield Claim(key, f"record: {'synthetic text' if part.get('synthetic') else kind}")
         return
     yield Claim(key, "id", key)
+
+
+def _early_part(part: dict[str, Any], key: str) -> Iterator[Claim]:
+    """A part of an earliest message, in the message itself."""
+    call = mapping(part.get("toolInvocation"))
+    if not call:
+        given = {"metadata": part["providerMetadata"]} if "providerMetadata" in part else {}
+        yield from _part(part | given, key)
+        return
+    status = {"result": "completed", "call": "running"}.get(str(call.get("state")), "pending")
+    yield Claim(key, "tool call", [call.get("toolCallId"), call.get("toolName"), status])
+    yield Claim(key, "tool input", call.get("args"))
+    if "result" in call:
+        yield Claim(key, "tool output", call["result"])
 
 
 def _tool(part: dict[str, Any], key: str) -> Iterator[Claim]:

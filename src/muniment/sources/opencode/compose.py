@@ -1,4 +1,4 @@
-"""Blocks to parts of a message: the reverse of `parts`.
+"""Blocks to parts of a message, the reverse of `parts`, and what the message says of itself.
 
 Every field that `opencode import` asks for is there, also where the session came from another agent.
 """
@@ -13,6 +13,7 @@ from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes
 from muniment.sources.opencode.parts import QUIET
 
+_PROVIDERS = (("claude", "anthropic"), ("gpt", "openai"), ("o", "openai"), ("gemini", "google"))
 _INTERRUPTED = {"status": "pending", "raw": ""}
 
 
@@ -48,11 +49,24 @@ def _unknown(block: Unknown, note: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _file(block: Media, media: MediaBytes) -> dict[str, Any]:
-    return _data(block.media_type, base64.b64encode(media(block.name)).decode("ascii"))
+    return _data(*data(block, media))
 
 
-def _data(media_type: str, data: str) -> dict[str, Any]:
-    return {"type": "file", "mime": media_type, "url": f"data:{media_type};base64,{data}"}
+def _data(media_type: str, content: str) -> dict[str, Any]:
+    return {"type": "file", "mime": media_type, "url": url(media_type, content)}
+
+
+def data(block: Media | Unknown, media: MediaBytes) -> tuple[str, str]:
+    """Type and base64 of a file."""
+    if isinstance(block, Media):
+        return block.media_type, base64.b64encode(media(block.name)).decode("ascii")
+    value = mapping(block.value)
+    return str(value.get("media_type")), str(value.get("data"))
+
+
+def url(media_type: str, content: str) -> str:
+    """A file as an address that holds it."""
+    return f"data:{media_type};base64,{content}"
 
 
 def _tool(tool: Tool, note: dict[str, Any], at: int, media: MediaBytes) -> dict[str, Any]:
@@ -83,6 +97,35 @@ def _attached(block: Text | Media | Unknown, media: MediaBytes) -> dict[str, Any
     if isinstance(block, Media):
         return _file(block, media)
     return _unknown(block, {}) if isinstance(block, Unknown) and block.kind != "output" else None
+
+
+# -- what a message says of itself
+
+
+def asked(model: str, at: int) -> dict[str, Any]:
+    """A prompt, for a model that may have been another."""
+    named = {"providerID": _provider(model), "modelID": model}
+    return {"role": "user", "time": {"created": at}, "agent": "build", "model": named}
+
+
+def answered(model: str, usage: Usage, at: int, cwd: str, calls: bool) -> dict[str, Any]:
+    """An answer; what it answers is not said here."""
+    return {
+        "role": "assistant",
+        "modelID": model,
+        "providerID": _provider(model),
+        "mode": "build",
+        "agent": "build",
+        "path": {"cwd": cwd, "root": cwd},
+        "cost": 0,
+        "tokens": tokens(usage),
+        "time": {"created": at, "completed": at},
+        "finish": "tool-calls" if calls else "stop",
+    }
+
+
+def _provider(model: str) -> str:
+    return next((provider for name, provider in _PROVIDERS if model.startswith(name)), "unknown")
 
 
 def tokens(usage: Usage) -> dict[str, Any]:

@@ -4,6 +4,10 @@
 <home>/storage/session/<project>/<session>.json     a session of older versions, with its messages in
 <home>/storage/message/<session>/<message>.json     one file each, and the parts of those in
 <home>/storage/part/<message>/<part>.json           one file each
+<home>/storage/session/info/<session>.json          a session of the earliest versions, with
+<home>/storage/session/message/<session>/…          its messages and
+<home>/storage/session/part/<session>/<message>/…   their parts; before that all of it lay in
+<home>/project/<project>/storage/…                  a storage of its project, and the parts in the messages (`early`)
 <anywhere>.json                                     what `opencode export` gives, and `opencode import` takes
 
 An export is a session as it lies there. From a database a session is taken as the export that opencode would give of it
@@ -48,9 +52,7 @@ def candidates(home: Path) -> Iterator[Path]:
 
     The log of a database is named too: while opencode runs, what is new stands there."""
     yield from (path for path in sorted(home.glob("opencode*.db*")) if database.of(path) and path.is_file())
-    for entry in files.walk(home / storage.SESSIONS):
-        if entry.name.endswith(".json"):
-            yield Path(entry.path)
+    yield from storage.sessions_in(home)
     for entry in files.walk(home / EXPORTED):
         if entry.name.endswith(".json"):
             yield Path(entry.path)

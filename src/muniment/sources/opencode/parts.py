@@ -33,8 +33,8 @@ def block(part: dict[str, Any], ref: Ref, round_: RoundBuilder, summary: bool) -
             return Event("ignored text", words, without(part, "text"), ref)
         return Compaction(words, ref=ref) if summary else Text(words, ref)
     if kind == "reasoning" and (words or part.get("metadata")):
-        sealed = _sealed(part.get("metadata"))
-        return Thinking(words or "", sealed, redacted=bool(sealed) and not words, ref=ref)
+        seal = sealed(part.get("metadata"))
+        return Thinking(words or "", seal, redacted=bool(seal) and not words, ref=ref)
     if kind == "tool":
         return _tool(part, ref, round_)
     if kind == "file":
@@ -85,12 +85,12 @@ def _is_small(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and len(value) <= _SHORT)
 
 
-def _sealed(metadata: Any) -> str | None:
+def sealed(metadata: Any) -> str | None:
     """What the provider signed or sealed, whichever provider it was."""
     for marks in codec.mapping(metadata).values():
         for name in _SEALS:
-            if sealed := text(codec.mapping(marks), name):
-                return sealed
+            if found := text(codec.mapping(marks), name):
+                return found
     return None
 
 

@@ -8,18 +8,27 @@ from muniment.model import Facts, Ref, Round
 from muniment.sources import apart, documents
 from muniment.sources.documents import Part
 from muniment.sources.lines import Record
+from muniment.sources.opencode import early, flat
 from muniment.sources.opencode.records import mapping
 from muniment.sources.opencode.rounds import RoundReader, is_human, is_queued, place
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a session, the last one still open."""
-    return apart.read(lines, facts, apart.Way(documents.decode, _opens, RoundReader, _take))
+    return apart.read(lines, facts, apart.Way(_decode, _opens, RoundReader, _take))
+
+
+def _decode(raw: bytes) -> Part:
+    return early.of_now(documents.decode(raw))
 
 
 def _opens(part: Part) -> bool:
-    user = part.kind == "entry" and mapping(part.value, "info").get("role") == "user"
-    return user and is_human(part.value) and not is_queued(part.value)
+    if part.kind != "entry":
+        return False
+    info = mapping(part.value, "info")
+    if not info:
+        return flat.opens(part.value)
+    return info.get("role") == "user" and is_human(part.value) and not is_queued(part.value)
 
 
 def _take(reader: RoundReader, part: Part, record: Record) -> None:
@@ -32,4 +41,4 @@ def _take(reader: RoundReader, part: Part, record: Record) -> None:
     elif mapping(part.value, "info"):
         reader.message(part.value, place(part.value, record.offset, record.length))
     else:
-        reader.other("message", part.value, ref)
+        reader.record(part.value, flat.place(part.value, record.offset, record.length))

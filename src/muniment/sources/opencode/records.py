@@ -4,6 +4,7 @@
     {"info":{"id":"msg_…","role":"user",…},"parts":[{"id":"prt_…","type":"text","text":"hello"}]}
     ]}
 
+Messages of version 2 are other ones (`flat`), and so were those of the first (`early`).
 Times are milliseconds there and ISO 8601 with us; both say the same.
 """
 
@@ -70,6 +71,11 @@ def identity(native_id: str) -> str:
 def native_of(session_id: str) -> str:
     """The id under which opencode takes a session that came from elsewhere."""
     return f"ses_{session_id}"
+
+
+def part_id(message: Any, position: int) -> str:
+    """The id of a part that has none of its own."""
+    return f"prt{str(message).removeprefix('msg')}.{position}"
 
 
 def data_of(url: str | None) -> tuple[str, str] | None:

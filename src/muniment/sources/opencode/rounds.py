@@ -10,7 +10,7 @@ from typing import Any
 
 from muniment.model import Event, Facts, Ref, Round, Unknown, Usage, codec
 from muniment.sources.builder import Draft, RoundBuilder, quiet
-from muniment.sources.opencode import parts
+from muniment.sources.opencode import flat, parts
 from muniment.sources.opencode.records import at_time, identity, listing, mapping, text
 
 INJECTED = "injected message"
@@ -32,7 +32,8 @@ class RoundReader:
     def head(self, info: dict[str, Any], ref: Ref) -> None:
         """What is said of the session as a whole; what was allowed in it stays in the evidence."""
         self.round.add(quiet(HEAD, ref, {name: value for name, value in info.items() if name != "permission"}))
-        self._set(cwd=text(info, "directory"), client=text(info, "version"))
+        folder = text(info, "directory") or text(mapping(info, "location"), "directory")
+        self._set(cwd=folder, client=text(info, "version"))
         if (title := text(info, "title")) and not title.startswith(_UNNAMED):
             self.round.add(quiet("title", ref, {"title": title, "by": "ai"}))
         if slug := text(info, "slug"):
@@ -62,11 +63,20 @@ class RoundReader:
         summary = info.get("role") == "assistant" and info.get("summary") is True
         for part in listing(value, "parts"):
             self._part(draft, codec.mapping(part), ref, summary)
-        if error := mapping(info, "error"):
-            said = text(mapping(error, "data"), "message") or text(error, "name") or ""
-            draft.blocks.append(Event("error", said, parts.small(error) or None, ref))
-        if not draft.blocks:
-            draft.blocks.append(quiet("empty message", ref))
+        _end(draft, info, ref)
+
+    def record(self, value: dict[str, Any], ref: Ref) -> None:
+        """One record of opencode 2: a message, or what happened around it."""
+        if not flat.speaks(value):
+            self.round.add(flat.aside(value, Ref(ref.offset, ref.length)))
+            self._go_to(flat.folder(value))
+            return
+        draft = self._spoken(value, ref)
+        for block, note in flat.said(value, ref, self.round) or [(quiet("empty message", ref), None)]:
+            draft.blocks.append(block)
+            if note and block.ref.id:
+                draft.parts[block.ref.id] = note
+        _end(draft, value, ref)
 
     def close(self) -> Round:
         """The round as it stands."""
@@ -88,6 +98,23 @@ class RoundReader:
         draft.raw = {"info": kept}
         return draft
 
+    def _spoken(self, value: dict[str, Any], ref: Ref) -> Draft:
+        fields: dict[str, Any] = {"at": ref.at, "id": ref.id, **self._changed()}
+        if value["type"] == "user":
+            self.round.prompted = True
+            draft = self.round.message("user", **fields)
+        else:
+            model, usage = text(mapping(value, "model"), "id"), usage_of(mapping(value, "tokens"))
+            draft = self.round.message("assistant", model=model, usage=usage, **fields)
+        draft.raw = {flat.KEPT: flat.kept(value)}
+        return draft
+
+    def _go_to(self, folder: str | None) -> None:
+        """The next prompt may open a round, whose reader knows only what messages told."""
+        self._set(cwd=folder)
+        if folder and self.round.drafts:
+            self.round.drafts[-1].fields |= self._changed()
+
     def _part(self, draft: Draft, part: dict[str, Any], ref: Ref, summary: bool) -> None:
         own = text(part, "id")
         draft.blocks.append(parts.block(part, Ref(ref.offset, ref.length, own, ref.id, ref.at), self.round, summary))
@@ -102,6 +129,15 @@ class RoundReader:
         changed = {name: value for name, value in self.now.items() if value != self.told[name]}
         self.told = dict(self.now)
         return changed
+
+
+def _end(draft: Draft, info: dict[str, Any], ref: Ref) -> None:
+    """What went wrong with a message, and that it says nothing."""
+    if error := mapping(info, "error"):
+        said = text(mapping(error, "data"), "message") or text(error, "message") or text(error, "name") or ""
+        draft.blocks.append(Event("error", said, parts.small(error) or None, ref))
+    if not draft.blocks:
+        draft.blocks.append(quiet("empty message", ref))
 
 
 def is_human(value: dict[str, Any]) -> bool:

@@ -2,10 +2,13 @@
 
 They are put together to one document, in the form of an export, which is what is read; it is kept beside the files
 themselves, and only those are given back. A newline becomes a space, so the size is known without reading.
+
+The earliest versions had all of it below `session`, and first in a storage of every project: see `find`.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,12 +18,21 @@ from muniment.sources.base import SourceFile, source_file
 from muniment.sources.opencode.records import identity
 
 STORAGE = "storage"
-SESSIONS = f"{STORAGE}/session"
-TOGETHER = f"{STORAGE}/together"
-"""Where the document would lie: nothing is ever written there."""
+SESSION = "session"
+TOGETHER = "together"
+"""In place of `session`, where the document would lie: nothing is ever written there."""
+PROJECT = "project"
+EARLIEST = "info"
+"""The folder of sessions in the earliest layout; later ones have one for every project."""
 
+_TOGETHER = re.compile(rf"(?:.*/)?{STORAGE}/{TOGETHER}/[^/]*/[^/]*", re.DOTALL)
 _SESSION = re.compile(rb'\s*\{(?=[^{]{0,2000}"id"\s*:\s*"ses)(?=[^{]{0,2000}"(?:projectID|directory|version)"\s*:)')
-_BESIDE = ("session_diff", "todo", "session_share")
+_BESIDE = ("session_diff", "todo", "session_share", "session/share")
+_NO_SESSIONS = frozenset({"message", "part", "share"})
+"""What else the earliest layout has beside its sessions."""
+
+Said = list[tuple[SourceFile, list[SourceFile]]]
+"""Every message with its parts."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -31,14 +43,33 @@ def matches(path: Path, head: bytes) -> bool:
 def home_of(path: Path) -> Path | None:
     """The home that a session of an older version lies in, told by the folders above it."""
     above = path.parents
-    if path.suffix == ".json" and len(above) > 3 and above[1].name == "session" and above[2].name == STORAGE:
-        return above[3]
-    return None
+    if path.suffix != ".json" or len(above) <= 3 or above[1].name != SESSION or above[2].name != STORAGE:
+        return None
+    if above[0].name in _NO_SESSIONS:
+        return None
+    of_project = above[0].name == EARLIEST and len(above) > 5 and above[4].name == PROJECT
+    return above[5] if of_project else above[3]
+
+
+def sessions_in(home: Path) -> Iterator[Path]:
+    """The sessions' own files below a home; messages and parts are not walked through."""
+    for top in (home, *_folders(home / PROJECT)):
+        for folder in _folders(top / STORAGE / SESSION):
+            paths = (Path(entry.path) for entry in files.walk(folder)) if folder.name not in _NO_SESSIONS else ()
+            yield from (path for path in paths if home_of(path))
+
+
+def _folders(path: Path) -> list[Path]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
 
 
 def is_together(name: str) -> bool:
     """Whether a file was put together by us."""
-    return name.startswith(f"{TOGETHER}/")
+    return bool(_TOGETHER.fullmatch(name))
 
 
 def files_of(path: Path, home: Path) -> Iterator[SourceFile]:
@@ -46,60 +77,60 @@ def files_of(path: Path, home: Path) -> Iterator[SourceFile]:
     own = source_file(path, home, "side")
     if own is None:
         return
-    present = [own, *_messages(path.stem, home)]
-    name = f"{TOGETHER}/{path.parent.name}/{path.stem}.json"
-    size = sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in _pieces(present))
+    said = _said(path, home)
+    present = [own, *(file for message, parts in said for file in (message, *parts))]
+    made = _below(TOGETHER, path)
+    size = sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in _pieces(own, said))
     newest = max(file.mtime_ns for file in present)
-    yield SourceFile(f"{home / name}#{identity(path.stem)}", name, "main", size, newest)
+    yield SourceFile(f"{made}#{identity(path.stem)}", made.relative_to(home).as_posix(), "main", size, newest)
     yield from present
-    beside = (home / STORAGE / folder / f"{path.stem}.json" for folder in _BESIDE)
+    beside = (path.parents[2] / folder / path.name for folder in _BESIDE)
     yield from (file for other in beside if (file := source_file(other, home, "side")))
 
 
-def _messages(session: str, home: Path) -> Iterator[SourceFile]:
-    """Every message, each followed by its parts; ids are made so that they sort by time."""
-    for message in _json_in(home / STORAGE / "message" / session, home):
-        yield message
-        yield from _json_in(home / STORAGE / "part" / Path(message.path).stem, home)
+def _below(folder: str, path: Path) -> Path:
+    """The place of a session in another folder of its storage."""
+    return path.parents[2] / folder / path.parent.name / path.name
 
 
-def _json_in(folder: Path, home: Path) -> Iterator[SourceFile]:
+def _said(path: Path, home: Path) -> Said:
+    """Every message with its parts; ids are made so that they sort by time."""
+    storage = path.parents[2]
+    messages, parts = storage / "message", storage / "part"
+    if path.parent.name == EARLIEST:
+        messages, parts = storage / SESSION / "message", storage / SESSION / "part" / path.stem
+    found = _json_in(messages / path.stem, home)
+    return [(message, _json_in(parts / Path(message.path).stem, home)) for message in found]
+
+
+def _json_in(folder: Path, home: Path) -> list[SourceFile]:
     paths = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    return (file for path in paths if (file := source_file(path, home, "side")))
+    return [file for path in paths if (file := source_file(path, home, "side"))]
 
 
 def together(file: SourceFile) -> Iterator[bytes]:
     """The bytes of the document."""
-    home, name = Path(file.path.removesuffix(f"/{file.name}{_mark(file)}")), Path(file.name)
-    own = source_file(home / SESSIONS / name.parent.name / name.name, home, "side")
-    for piece in _pieces([own, *_messages(name.stem, home)] if own else []):
+    path = _below(SESSION, Path(file.path.rpartition("#")[0]))
+    home = home_of(path)
+    own = source_file(path, home, "side") if home else None
+    for piece in _pieces(own, _said(path, home)) if own and home else ():
         yield piece if isinstance(piece, bytes) else _flat(piece)
-
-
-def _mark(file: SourceFile) -> str:
-    return f"#{identity(Path(file.name).stem)}"
 
 
 def _flat(file: SourceFile) -> bytes:
     return b"".join(files.chunks(Path(file.path), 0, file.size)).replace(b"\n", b" ")
 
 
-def _pieces(present: Iterable[SourceFile]) -> Iterator[bytes | SourceFile]:
+def _pieces(own: SourceFile, said: Said) -> Iterator[bytes | SourceFile]:
     """What stands between the files, and the files."""
-    rest = iter(present)
-    yield from (b'{"info":', next(rest), b',"messages":[\n')
-    before = b""
-    inside = False
-    for file in rest:
-        if _is_message(file):
-            yield b"]}\n,{" if inside else b"{"
-            yield from (b'"info":', file, b',"parts":[')
-            inside, before = True, b""
-        else:
-            yield from (before, file)
-            before = b","
-    yield b"]}\n]}\n" if inside else b"]}\n"
+    yield from (b'{"info":', own, b',"messages":[\n')
+    for number, (message, parts) in enumerate(said):
+        yield from (b',{"info":' if number else b'{"info":', message, b',"parts":[')
+        yield from _listed(parts)
+        yield b"]}\n"
+    yield b"]}\n"
 
 
-def _is_message(file: SourceFile) -> bool:
-    return file.name.startswith(f"{STORAGE}/message/")
+def _listed(parts: Iterable[SourceFile]) -> Iterator[bytes | SourceFile]:
+    for number, part in enumerate(parts):
+        yield from (b",", part) if number else (part,)

@@ -1,4 +1,6 @@
-"""opencode's tools that other agents have too. Older versions counted the lines of a file from 0."""
+"""opencode's tools that other agents have too. Older versions counted the lines of a file from 0.
+
+Version 2 calls some otherwise; its sessions are read, and those of others are written for version 1."""
 
 from __future__ import annotations
 
@@ -36,5 +38,16 @@ TOOLS = (
         {"prompt": "prompt", "description": "description", "subagent_type": "agent"},
         needs=("description", "agent"),
         turns=_AGENTS,
+    ),
+    shared("shell", SHELL, _COMMAND, written=False),
+    shared("read", READ, {"path": "path", "limit": "lines"}, written=False),
+    shared("write", WRITE, {"path": "path", "content": "content"}, written=False),
+    shared("edit", EDIT, {"path": "path", "oldString": "old", "newString": "new"}, written=False),
+    shared(
+        "subagent",
+        SUBAGENT,
+        {"prompt": "prompt", "description": "description", "agent": "agent"},
+        turns={"agent": _AGENTS["subagent_type"]},
+        written=False,
     ),
 )

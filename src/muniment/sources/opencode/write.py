@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Round, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes, Move
 from muniment.sources.foreign import taken
 from muniment.sources.losses import NO_PLACE, Losses
-from muniment.sources.opencode import compose
+from muniment.sources.opencode import compose, flat
 from muniment.sources.opencode.parts import QUEUED, unnamed
 from muniment.sources.opencode.place import renamed
 from muniment.sources.opencode.records import NAME, listing, milliseconds_of, native_of, text
@@ -23,7 +23,6 @@ from muniment.sources.opencode.rounds import HEAD, INJECTED
 VERSION = "1.18.0"
 """The client that foreign sessions are written for."""
 
-_PROVIDERS = (("claude", "anthropic"), ("gpt", "openai"), ("o", "openai"), ("gemini", "google"))
 _REWRITTEN = frozenset({HEAD, "slug", "empty message", "error"})
 """Events that are written anew from what the session itself says."""
 
@@ -41,7 +40,7 @@ def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, 
         yield from writer.round(round_)
     if not begun:
         yield writer.head(Round(1))
-    yield b"]}\n"
+    yield writer.tail()
     losses.extend(writer.losses.all())
 
 
@@ -64,23 +63,39 @@ class Writer:
         self.losses = Losses(_REWRITTEN)
         self.at = milliseconds_of(facts.started) or 0
         self.cwd = move.cwd or facts.first_cwd or facts.cwd or "/"
+        self.model = facts.model or "unknown"
         self.minted = 0
         self.first = True
         self.asked = self._mint("msg")
         """The message that answers belong to."""
+        self.after: dict[str, Any] = {}
+        """What stands behind the messages."""
 
     def head(self, first: Round) -> bytes:
         """What is said of the session as a whole, up to the list of its messages."""
         heads = (b.detail for b in first.blocks() if isinstance(b, Event) and b.kind == HEAD)
         kept = mapping(next(heads, None)) if self.own else {}
+        rest = (b.value for b in first.blocks() if self.own and _is_around(b) and b.kind == "head")
+        info = self._info(kept, "location" in kept or any(self.own and flat.is_flat(m) for m in first.messages))
+        if self.fork:
+            info.pop("parentID", None)
+        return codec.encode({"info": info} | mapping(next(rest, None)))[:-1] + b',"messages":[\n'
+
+    def tail(self) -> bytes:
+        """The end of the list, and what stands behind it."""
+        return b"]" + (b"," if self.after else b"") + codec.encode(self.after)[1:] + b"\n"
+
+    def _info(self, kept: dict[str, Any], of_two: bool) -> dict[str, Any]:
         title = self.facts.display_title if self.facts.title or self.facts.first_prompt else self.session
         ended = milliseconds_of(self.facts.ended) or self.at
         info: dict[str, Any] = {"slug": self.facts.slug or self.session, "projectID": "global", "title": title}
-        info |= {"version": VERSION, "time": {"created": self.at, "updated": ended}} | kept
-        info |= {"id": self.session, "directory": self.cwd}
-        if self.fork:
-            info.pop("parentID", None)
-        return b'{"info":' + codec.encode(info) + b',"messages":[\n'
+        info |= {"version": VERSION, "time": {"created": self.at, "updated": ended}}
+        if not of_two:
+            return info | kept | {"id": self.session, "directory": self.cwd}
+        least = {"projectID": "global", "title": title, "time": info["time"], "cost": 0}
+        told = kept or least | {"tokens": compose.tokens(Usage())}
+        place = mapping(told.get("location")) | {"directory": self.cwd}
+        return told | {"id": self.session, "location": place}
 
     def round(self, round_: Round) -> Iterator[bytes]:
         """The messages of one round."""
@@ -93,18 +108,21 @@ class Writer:
 
     def _message(self, message: Message) -> Iterator[bytes]:
         """A message; of another agent's, one in which the context was cut becomes several."""
+        if self.own and flat.is_flat(message):
+            yield from self._record(message)
+            return
         own_at = milliseconds_of(message.at)
         self.at = own_at if self.own and own_at is not None else max(self.at, own_at or 0)
         notes = mapping(mapping(message.raw).get("parts")) if self.own else {}
         parts: list[dict[str, Any]] = []
-        after: list[Event] = []
+        after: list[Block] = []
         begun = False
         for block in message.blocks:
-            if self.own and isinstance(block, Event) and block.kind == INJECTED:
+            if self.own and _stands_alone(block):
                 if begun:
                     after.append(block)
                 else:
-                    yield self._injected(block)
+                    yield from self._alone(block)
             elif isinstance(block, Compaction) and not _sums_up(message):
                 yield from self._flush(message, parts)
                 yield from self._compaction(block)
@@ -113,12 +131,42 @@ class Writer:
                 parts.append(part)
             begun = begun or bool(parts) or _is_empty(block)
         yield from self._flush(message, parts, self.own and message.id is not None)
-        yield from (self._injected(event) for event in after)
+        for block in after:
+            yield from self._alone(block)
+
+    def _record(self, message: Message) -> Iterator[bytes]:
+        """A message of opencode 2, and the records around it."""
+        begun = False
+        for block in message.blocks:
+            if not begun and flat.is_own(block, message):
+                yield self._entry({"id": message.id} | flat.record(message, self.media))
+                begun = True
+            elif _stands_alone(block):
+                yield from self._alone(block)
+            elif not flat.is_own(block, message):
+                self._left_out(block)
+
+    def _entry(self, value: dict[str, Any]) -> bytes:
+        """A record; in a fork under another id."""
+        own = text(value, "id")
+        made = compose.line(value | ({"id": self._id(own, "msg")} if own else {}), self.first)
+        self.first = False
+        return made
+
+    def _alone(self, block: Block) -> Iterator[bytes]:
+        """What is no part of a message, as it was."""
+        if isinstance(block, Event) and block.kind == INJECTED:
+            yield self._injected(block)
+        elif flat.is_aside(block):
+            yield self._entry(mapping(block.detail if isinstance(block, Event) else getattr(block, "value", None)))
+        elif isinstance(block, Unknown) and block.kind == "tail":
+            self.after |= mapping(block.value)
 
     def _flush(self, message: Message, parts: list[dict[str, Any]], always: bool = False) -> Iterator[bytes]:
         if not parts and not always:
             return
-        info = self._asked(message) if message.role == "user" else self._answered(message, parts)
+        asked = message.role == "user"
+        info = compose.asked(self.model, self.at) if asked else self._answered(message, parts)
         if self.own:
             info |= mapping(mapping(message.raw).get("info"))
         own = self._id(message.id, "msg") if self.own else self._mint("msg")
@@ -157,33 +205,14 @@ class Writer:
             return
         asking = Message("user")
         self.asked = self._mint("msg")
-        yield self._line(self.asked, self._asked(asking), [{"type": "compaction", "auto": True}])
+        yield self._line(self.asked, compose.asked(self.model, self.at), [{"type": "compaction", "auto": True}])
         info = self._answered(asking, []) | {"summary": True, "mode": "compaction", "agent": "compaction"}
         yield self._line(self._mint("msg"), info, [{"type": "text", "text": block.text}])
 
-    # -- what a message says of itself
-
-    def _asked(self, message: Message) -> dict[str, Any]:
-        model = self.facts.model or "unknown"
-        named = {"providerID": _provider(model), "modelID": model}
-        return {"role": "user", "time": {"created": self.at}, "agent": "build", "model": named}
-
     def _answered(self, message: Message, parts: list[dict[str, Any]]) -> dict[str, Any]:
-        model = message.model or self.facts.model or "unknown"
         calls = any(part["type"] == "tool" for part in parts)
-        return {
-            "role": "assistant",
-            "parentID": self.asked,
-            "modelID": model,
-            "providerID": _provider(model),
-            "mode": "build",
-            "agent": "build",
-            "path": {"cwd": self.cwd, "root": self.cwd},
-            "cost": 0,
-            "tokens": compose.tokens(message.usage or Usage()),
-            "time": {"created": self.at, "completed": self.at},
-            "finish": "tool-calls" if calls else "stop",
-        }
+        made = compose.answered(message.model or self.model, message.usage or Usage(), self.at, self.cwd, calls)
+        return made | {"parentID": self.asked}
 
     # -- parts and ids
 
@@ -218,13 +247,21 @@ class Writer:
         return f"{kind}_{self.minted:012x}{hashlib.sha256(self.session.encode()).hexdigest()[:14]}"
 
 
+def _stands_alone(block: Block) -> bool:
+    """Whether a block is no part of the message that it is found in."""
+    return (isinstance(block, Event) and block.kind == INJECTED) or flat.is_aside(block) or _is_around(block)
+
+
+def _is_around(block: Block) -> TypeGuard[Unknown]:
+    """What stands before or behind the messages; a part of such a kind says so itself."""
+    if not isinstance(block, Unknown) or block.kind not in ("head", "tail"):
+        return False
+    return mapping(block.value).get("type") != block.kind
+
+
 def _sums_up(message: Message) -> bool:
     return mapping(mapping(message.raw).get("info")).get("summary") is True
 
 
 def _is_empty(block: Block) -> bool:
     return isinstance(block, Event) and block.kind in ("empty message", "error")
-
-
-def _provider(model: str) -> str:
-    return next((provider for name, provider in _PROVIDERS if model.startswith(name)), "unknown")
