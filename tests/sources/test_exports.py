@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment import check
 from muniment.archive import Archive
 from muniment.errors import Unsupported
-from muniment.model import Facts, Round, Text, Tool, Unknown
+from muniment.model import Event, Facts, Round, Text, Tool, Unknown
 from muniment.restore import Target
 from muniment.sources import find_in, named, object_lines, raw_json, recognise
 from muniment.sources.base import Found, Move, bytes_of
@@ -174,6 +175,8 @@ def test_whatever_stands_in_place_of_an_id_is_no_trouble(make: Any, odd: bytes, 
     assert len({session.session_id for session in sessions}) == 2
     assert read(sessions[0])
     assert words(read(sessions[1])) == ["b"]
+    path.write_bytes(b"".join(bytes_of(sessions[0].files[0])))
+    assert [session.session_id for session in source.gather([path], path.parent, [])] == [sessions[0].session_id]
 
 
 @FORMATS
@@ -341,6 +344,57 @@ def test_flat_text_stands_in_where_there_are_no_blocks(tmp_path: Path) -> None:
     assert words(read(session)) == ["only flat", "y"]
 
 
+PASTED = {"file_name": "", "file_size": 4000, "file_type": "txt", "extracted_content": "a long letter"}
+
+
+def attached(said: str, *attachments: dict[str, Any]) -> dict[str, Any]:
+    odd = claude(1, said, "read")
+    odd["chat_messages"][0] |= {"text": said, "attachments": list(attachments)}
+    return odd
+
+
+def first_prompt(conversation: dict[str, Any], folder: Path) -> list[tuple[str, str]]:
+    """The kinds and words of what is shown, in an archive that has lost nothing of it."""
+    (session,) = find_in(write(folder / "conversations.json", [conversation]), ENV)
+    assert all(checked.lossless for checked in check.check_found(session))
+    prompt = read(session)[0].prompt
+    assert prompt
+    shown = [(getattr(block, "kind", "text"), getattr(block, "text", "")) for block in prompt.blocks]
+    return [(kind, words) for kind, words in shown if words]
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_a_text_that_was_only_pasted_is_the_prompt(said: str, tmp_path: Path) -> None:
+    blank = [("text", said)] if said else []
+    assert first_prompt(attached(said, PASTED), tmp_path) == [*blank, ("text", "a long letter")]
+    (session,) = find_in(tmp_path / "conversations.json", ENV)
+    kept = [block.detail for block in read(session)[0].blocks() if getattr(block, "kind", "") == "attachment"]
+    assert kept == [{"file_size": 4000, "file_type": "txt"}]
+
+
+@pytest.mark.parametrize(("said", "name"), [("sum it up", ""), ("", "letter.txt"), ("sum it up", "letter.txt")])
+def test_what_has_a_name_or_words_beside_it_is_an_attachment(said: str, name: str, tmp_path: Path) -> None:
+    shown = first_prompt(attached(said, PASTED | {"file_name": name}), tmp_path)
+    assert shown == [("text", said)] * bool(said) + [("attachment", "a long letter")]
+
+
+def test_an_empty_block_hides_no_flat_text_and_an_empty_attachment_is_no_loss(tmp_path: Path) -> None:
+    odd = attached("", PASTED | {"extracted_content": ""})
+    odd["chat_messages"][0]["text"] = "flat"
+    assert first_prompt(odd, tmp_path) == [("text", "flat")]
+
+
+def test_the_first_message_has_no_parent(tmp_path: Path) -> None:
+    odd = claude(1, "a", "b")
+    odd["chat_messages"][0]["parent_message_uuid"] = "00000000-0000-4000-8000-000000000000"
+    odd["chat_messages"][1]["parent_message_uuid"] = odd["chat_messages"][0]["uuid"]
+    (session,) = find_in(write(tmp_path / "conversations.json", [odd]), ENV)
+    (round_,) = read(session)
+    assert round_.parent is None
+    assert next(block.ref.parent for block in round_.blocks() if isinstance(block, Text)) is None
+    assert all(not checked.rehung and checked.lossless for checked in check.check_found(session))
+
+
 # -- ChatGPT
 
 
@@ -359,6 +413,137 @@ def test_branches_come_in_the_order_of_time_and_know_their_parents(tmp_path: Pat
     assert [round_.parent for round_ in rounds] == ["root", "root", "n1"]
     events = [block.kind for block in rounds[-1].messages[-1].blocks if not isinstance(block, Text)]
     assert events == ["open branch"]
+
+
+def node(name: str, parent: str | None, at: float | None, role: str = "user", **more: Any) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [name]}
+    message = {"author": {"role": role}, "create_time": at, "content": content, "recipient": "all"} | more
+    return {name: {"id": name, "parent": parent, "children": [], "message": message}}
+
+
+BRANCHES = (
+    node("a", "top", 10.0)
+    | node("b", "top", 50.0)
+    | node("b answer", "b", 51.0, "assistant")
+    | node("a answer", "a", 11.0, "assistant")
+    | node("a2", "a answer", 12.0)
+    | node("a2 answer", "a2", None, "assistant")
+)
+IN_TURN = ["a", "a answer", "a2", "a2 answer", "b", "b answer"]
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        node("top", None, 99.0, "system"),
+        node("top", None, 99.0, metadata={"is_visually_hidden_from_conversation": True}),
+        node("top", None, 99.0, content={"content_type": "user_editable_context"}),
+        node("top", None, 99.0, weight=0.0, metadata=[]),
+        {"top": {"id": "top", "parent": None, "message": None}},
+        node("outer", None, 98.0, "system") | node("top", "outer", 99.0, "system"),
+    ],
+    ids=["system", "hidden", "context", "weightless", "empty", "two"],
+)
+def test_what_nobody_sees_tells_no_branch_when_it_came_about(late: dict[str, Any], tmp_path: Path) -> None:
+    tree = chatgpt(1) | {"mapping": BRANCHES | late}
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    rounds = read(session)
+    assert words(rounds) == IN_TURN
+    assert [words([round_]) for round_ in rounds] == [IN_TURN[:2], IN_TURN[2:4], IN_TURN[4:]]
+    ids = [block.ref.id for block in rounds[0].blocks() if block.ref.id]
+    assert ids.index("top") < ids.index("a")
+
+
+def test_branches_of_one_time_are_each_kept_together(tmp_path: Path) -> None:
+    timeless = {name: json.loads(json.dumps(told)) for name, told in BRANCHES.items()}
+    for told in timeless.values():
+        told["message"]["create_time"] = None
+    tree = chatgpt(1) | {"mapping": timeless | {"top": {"id": "top", "parent": None, "message": None}}}
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    assert words(read(session)) == IN_TURN
+
+
+def test_what_nobody_sees_on_an_old_branch_is_appended_when_it_came(tmp_path: Path) -> None:
+    before = BRANCHES | node("top", None, 1.0, "system")
+    before["a2 answer"]["message"]["create_time"] = 13.0
+    after = before | node("unseen", "a2 answer", 70.0, "system") | node("a3", "unseen", 71.0)
+    source = named("chatgpt")
+    made = [
+        b"".join(source.open("x.json", [json.dumps([chatgpt(1) | {"mapping": tree}]).encode()]))
+        for tree in (before, after)
+    ]
+    assert made[1].startswith(made[0])
+
+
+def test_conversations_with_the_same_root_are_no_copies(tmp_path: Path) -> None:
+    told = json.dumps([chatgpt(1, "a", "b"), chatgpt(2, "c", "d")]).replace('"root"', '"client-created-root"')
+    path = tmp_path / "conversations.json"
+    path.write_text(told)
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([path])
+    assert [session.copies for session in archive.sessions()] == [0, 0]
+
+
+def talk(said: str) -> list[Any]:
+    """Spoken words as an export has them, beside the recording that they were heard in."""
+    pointer = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_1", "format": "wav"}
+    around = {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": pointer}
+    return [{"content_type": "audio_transcription", "direction": "in", "text": said}, pointer, around]
+
+
+def test_spoken_words_are_words_and_recordings_are_kept_quietly(tmp_path: Path) -> None:
+    tree = chatgpt(1, "", "", "")
+    for name, said in (("n0", "which way is north?"), ("n1", "behind you"), ("n2", "")):
+        tree["mapping"][name]["message"]["content"] = {"content_type": "multimodal_text", "parts": talk(said)}
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    rounds = read(session)
+    assert words(rounds) == ["which way is north?", "behind you"]
+    assert not [block for round_ in rounds for block in round_.blocks() if isinstance(block, Unknown)]
+    kept = [block.detail for block in rounds[0].blocks() if isinstance(block, Event) and "asset" in block.kind]
+    assert kept == talk("")[1:] * 2
+    assert all(checked.lossless for checked in check.check_found(session))
+
+
+def test_what_a_tool_spoke_is_kept_whole(tmp_path: Path) -> None:
+    tree = chatgpt(1, "sing", "", "")
+    tree["mapping"]["n1"]["message"] |= {"recipient": "singer"}
+    tree["mapping"]["n2"]["message"] |= {"author": {"role": "tool", "name": "singer"}}
+    tree["mapping"]["n2"]["message"]["content"] = {"content_type": "multimodal_text", "parts": talk("la")}
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    (tool,) = [block for round_ in read(session) for block in round_.blocks() if isinstance(block, Tool)]
+    assert tool.output is not None
+    assert tool.output[0] == Text("la")
+    assert [part.value for part in tool.output[1:] if isinstance(part, Unknown)] == talk("la")[1:]
+    assert all(checked.lossless for checked in check.check_found(session))
+
+
+def test_what_a_search_found_is_its_output(tmp_path: Path) -> None:
+    page = {"type": "search_result", "title": "Lamps", "url": "https://e.org/lamps", "snippet": "lit at dusk", "ref": 1}
+    groups = [{"domain": "e.org", "entries": [page, {"type": "odd"}]}, {"domain": "none.org"}]
+    tree = chatgpt(1, "when?", '{"search_query":[{"q":"lamps"}]}', "", "at dusk")
+    tree["mapping"]["n1"]["message"] |= {"recipient": "web.run"}
+    found = {"author": {"role": "tool", "name": "web.run"}, "metadata": {"search_result_groups": groups}}
+    tree["mapping"]["n2"]["message"] |= found
+    tree["mapping"]["n3"]["message"]["author"]["role"] = "assistant"
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    (tool,) = [block for round_ in read(session) for block in round_.blocks() if isinstance(block, Tool)]
+    odd = (Unknown("search_result", {"type": "odd"}), Unknown("search_result", {"domain": "none.org"}))
+    assert tool.output == (Text("Lamps\nhttps://e.org/lamps\nlit at dusk"), *odd)
+    (checked,) = check.check_found(session)
+    assert checked.lossless
+    assert checked.export["tool output"].equal == 1
+
+
+@pytest.mark.parametrize(("how", "shown"), [("interrupted", 1), ("max_tokens", 1), ("stop", 0), (["x"], 0)])
+def test_an_answer_that_was_cut_off_says_so(how: Any, shown: int, tmp_path: Path) -> None:
+    tree = chatgpt(1, "count to a thousand", "one, two")
+    tree["mapping"]["n1"]["message"]["metadata"] = {"finish_details": {"type": how}}
+    (session,) = find_in(write(tmp_path / "conversations.json", [tree]), ENV)
+    answer = read(session)[0].messages[-1]
+    assert answer.blocks[0].text == "one, two"  # pyright: ignore[reportAttributeAccessIssue]
+    assert [block.kind for block in answer.blocks if isinstance(block, Event)] == ["unfinished"] * shown
+    assert all(block.text for block in answer.blocks if isinstance(block, Event))
+    assert all(checked.lossless for checked in check.check_found(session))
 
 
 def test_parents_that_lead_in_a_circle_are_read_once(tmp_path: Path) -> None:

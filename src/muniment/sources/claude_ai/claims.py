@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from muniment.model import codec
 from muniment.sources.base import Claim
+from muniment.sources.claude_ai.told import NO_MESSAGE, is_empty
 
 _QUIET = ("token_budget", "flag")
 
@@ -22,15 +23,16 @@ def claims(line: bytes) -> Iterator[Claim]:
         return
     key = str(message.get("uuid"))
     for field, name in (("id", "uuid"), ("parent", "parent_message_uuid"), ("time", "created_at")):
-        if isinstance(message.get(name), str) and message[name]:
+        if isinstance(message.get(name), str) and message[name] not in ("", NO_MESSAGE):
             yield Claim(key, field, message[name])
-    blocks = _listed(message, "content")
+    blocks = [block for block in map(codec.mapping, _listed(message, "content")) if not is_empty(block)]
     if not blocks and message.get("text"):
         yield Claim(key, "text", message["text"])
     for number, block in enumerate(blocks):
-        yield from _block(f"{key}.{number}", codec.mapping(block))
+        yield from _block(f"{key}.{number}", block)
     for number, attached in enumerate(_listed(message, "attachments")):
-        yield Claim(f"{key} attachment {number}", "text", codec.mapping(attached).get("extracted_content") or "")
+        if words := codec.mapping(attached).get("extracted_content"):
+            yield Claim(f"{key} attachment {number}", "text", words)
 
 
 def _block(key: str, block: dict[str, Any]) -> Iterator[Claim]:

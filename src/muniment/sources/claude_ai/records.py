@@ -12,7 +12,6 @@ from collections.abc import Iterator
 import msgspec
 
 from muniment.sources import documents, raw_json
-from muniment.sources.chats import flat
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[,]?\s*\{\s*\"")
 _MESSAGES = re.compile(rb'"chat_messages"\s*:\s*\[')
@@ -38,9 +37,8 @@ def lines(conversation: tuple[_Fields, list[msgspec.Raw]]) -> Iterator[bytes]:
     """One conversation."""
     known, messages = conversation
     known.pop(CHANGED, None)
-    yield flat(raw_json.together({ABOUT: known})) + b"\n"
-    for message in messages:
-        yield flat(bytes(message)) + b"\n"
+    yield raw_json.together({ABOUT: known}) + b"\n"
+    yield from raw_json.lines(messages)
 
 
 def readable(conversation: bytes) -> Iterator[bytes]:

@@ -13,6 +13,8 @@ from muniment.sources.builder import quiet
 from muniment.sources.chats import Part, Result, Said, entries, text, without
 from muniment.sources.claude_ai.records import ABOUT
 
+NO_MESSAGE = "00000000-0000-4000-8000-000000000000"
+"""What the first message of a conversation has as its parent."""
 _SAID = ("uuid", "text", "content", "sender", "created_at", "parent_message_uuid", "attachments", "files")
 
 
@@ -21,9 +23,10 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
     sender = text(line, "sender")
     if sender not in ("human", "assistant"):
         return _about(line, ref)
-    ref = Ref(ref.offset, ref.length, text(line, "uuid"), text(line, "parent_message_uuid"), text(line, "created_at"))
-    parts = (*_Blocks(ref).parts(line), *_attached(line, ref))
+    ref = Ref(ref.offset, ref.length, text(line, "uuid"), _parent(line), text(line, "created_at"))
     human = sender == "human"
+    said = _Blocks(ref).parts(line)
+    parts = (*said, *_attached(line, ref, human and _is_wordless(said)))
     raw = without(line, *_SAID) or None
     return Said(parts, "user" if human else "assistant", ref, opens=human, raw=raw)
 
@@ -38,12 +41,26 @@ def _about(line: dict[str, Any], ref: Ref) -> Said:
     return Said(tuple(parts), ref=ref)
 
 
-def _attached(line: dict[str, Any], ref: Ref) -> list[Part]:
-    """Texts that were attached are there; of other files only the names are."""
+def _parent(line: dict[str, Any]) -> str | None:
+    parent = text(line, "parent_message_uuid")
+    return None if parent == NO_MESSAGE else parent
+
+
+def _is_wordless(said: list[Part]) -> bool:
+    return not any(isinstance(part, Text) and part.text.strip() for part in said)
+
+
+def _attached(line: dict[str, Any], ref: Ref, wordless: bool) -> list[Part]:
+    """Texts that were attached are there; of other files only the names are.
+
+    A long text that somebody pastes becomes a file without a name: where nothing else is said, it is the prompt."""
     given: list[Part] = []
     for entry in entries(line, "attachments"):
-        words = text(entry, "extracted_content") or ""
-        given.append(Event("attachment", words, without(entry, "extracted_content"), ref))
+        words, about = text(entry, "extracted_content") or "", without(entry, "extracted_content")
+        if words and wordless and not entry.get("file_name"):
+            given.append(Text(words, ref))
+            words = ""
+        given.append(Event("attachment", words, about, ref))
     return given + [quiet("file", ref, entry) for entry in entries(line, "files")]
 
 
@@ -56,11 +73,11 @@ class _Blocks:
         self.calls = self.results = 0
 
     def parts(self, line: dict[str, Any]) -> list[Part]:
-        blocks = entries(line, "content")
-        if not blocks:
-            words = text(line, "text")
-            return [Text(words, self.ref)] if words else []
-        return [self._part(block) for block in blocks]
+        made = [self._part(block) for block in entries(line, "content") if not is_empty(block)]
+        if made:
+            return made
+        words = text(line, "text")
+        return [Text(words, self.ref)] if words else []
 
     def _part(self, block: dict[str, Any]) -> Part:
         kind = text(block, "type") or "block"
@@ -88,6 +105,11 @@ class _Blocks:
         self.results += 1
         due = self.asked[self.results - 1] if self.results <= len(self.asked) else f"{self.ref.id}-result"
         return text(block, "tool_use_id") or due
+
+
+def is_empty(block: dict[str, Any]) -> bool:
+    """A text without words, as it stands where somebody only attached something."""
+    return block.get("text") == "" and block.get("type") == "text"
 
 
 def _output(block: dict[str, Any]) -> tuple[Text | Unknown, ...]:
