@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from muniment import check
 from muniment.archive import Archive
-from muniment.model import Facts, Round, Text, Thinking, Tool, Unknown
+from muniment.model import Event, Facts, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import Usage, text_of
 from muniment.sources import find_in, named, recognise
 from muniment.sources.base import HEAD_BYTES, bytes_of
@@ -146,6 +146,118 @@ def test_tokens_are_counted_in_one_way(usage: Any, counted: Usage | None) -> Non
     assert told.usage_of(usage) == counted
 
 
+THOUGHT = [{"type": "thinking", "thinking": "count ", "signature": "s1"}, {"type": "thinking", "thinking": "again"}]
+DETAILS = [
+    {"type": "reasoning.text", "text": "count again", "signature": "s1", "index": 0},
+    {"type": "reasoning.summary", "summary": "counted"},
+    {"type": "reasoning.encrypted", "data": "sealed"},
+    {"type": "reasoning.dream", "sheep": 3},
+]
+ADDED: dict[str, dict[str, Any]] = {
+    "LiteLLM": {"provider_specific_fields": {"refusal": None}, "thinking_blocks": THOUGHT, "function_call": None},
+    "OpenRouter": {"reasoning": "think", "reasoning_details": DETAILS},
+    "Anthropic": {"container": None, "context_management": None},
+    "Vercel": {"createdAt": "2026-01-01T00:00:00Z"},
+    "anybody": {"tokens": 12, "mood": {"calm": True}},
+}
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "longer than its head"])
+@pytest.mark.parametrize("form", [lambda said: [said], lambda said: said, lambda said: [{"messages": said}]])
+@pytest.mark.parametrize("by", ADDED)
+def test_fields_that_a_provider_adds_are_no_hindrance(by: str, form: Any, long: bool, tmp_path: Path) -> None:
+    said = [USER | ADDED[by], ANSWER | {"content": "y" * HEAD_BYTES * long + "yes"} | ADDED[by]]
+    path = tmp_path / "x.json"
+    path.write_text("\n".join(json.dumps(value) for value in form(said)))
+    assert (source := recognise(path))
+    assert source.name == "messages"
+    (session,) = find_in(path, ENV)
+    assert all(checked.lossless for checked in check.check_found(session))
+
+
+def thoughts(**more: Any) -> list[tuple[str, str | None]]:
+    (round_,) = rounds(USER, ANSWER | more)
+    return [(block.text, block.signature) for block in round_.blocks() if isinstance(block, Thinking)]
+
+
+def test_reasoning_is_said_once_and_keeps_its_signature() -> None:
+    signed = [("count ", "s1"), ("again", None)]
+    assert thoughts(thinking_blocks=THOUGHT) == signed
+    assert thoughts(reasoning_content="count\nagain", thinking_blocks=THOUGHT) == signed
+    assert thoughts(reasoning_content="other words", thinking_blocks=THOUGHT) == [("other words", None), *signed]
+    assert thoughts(reasoning="hm", reasoning_details=None, thinking_blocks=[]) == [("hm", None)]
+    told = [("count again", "s1"), ("counted", None), ("", "sealed")]
+    assert thoughts(reasoning="count againcounted", reasoning_details=DETAILS) == told
+    (round_,) = rounds(USER, ANSWER | {"reasoning_details": DETAILS})
+    assert [block.value for block in round_.blocks() if isinstance(block, Unknown)] == DETAILS[3:]
+
+
+# -- what `claude -p` prints
+
+STREAM = "0e000000-0000-4000-8000-000000000002"
+
+
+def streamed(kind: str, *content: Any, **more: Any) -> dict[str, Any]:
+    about = (
+        {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}} if kind == "assistant" else {}
+    )
+    message = {"role": kind, "content": list(content)} | about
+    return {"type": kind, "message": message, "parent_tool_use_id": None, "session_id": STREAM} | more
+
+
+def words(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+PRINTED: list[dict[str, Any]] = [
+    {"type": "system", "subtype": "init", "session_id": STREAM, "tools": ["Bash"], "cwd": "/w"},
+    streamed("assistant", words("I look.")),
+    streamed("assistant", {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "count"}}),
+    streamed("user", words("count"), parent_tool_use_id="t1"),
+    streamed("assistant", words("three"), parent_tool_use_id="t1"),
+    streamed("user", {"type": "tool_result", "tool_use_id": "t1", "content": "three", "is_error": False}),
+    streamed("assistant", words("There are three.")) | {"timestamp": "2026-01-01T00:00:00Z"},
+    {"type": "result", "subtype": "success", "is_error": False, "result": "There are three.", "session_id": STREAM},
+]
+
+
+def test_a_stream_is_read_as_the_messages_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in PRINTED))
+    (session,) = find_in(path, ENV)
+    assert (session.source, session.native_id) == ("messages", f"stream of {STREAM}")
+    assert session.session_id != STREAM
+    (round_,) = rounds(*PRINTED)
+    assert [(m.role, text_of(m), m.sidechain) for m in round_.messages if text_of(m)] == [
+        ("assistant", "I look.", None),
+        ("user", "count", "t1"),
+        ("assistant", "three", "t1"),
+        ("assistant", "There are three.", None),
+    ]
+    assert [tool.output for tool in tools([round_])] == [(Text("three"),)]
+    assert (round_.token_count, round_.messages[-1].at) == (5, "2026-01-01T00:00:00Z")
+    assert not [block for block in round_.blocks() if isinstance(block, Unknown)]
+    shown = [block for block in round_.blocks() if isinstance(block, Event) and block.text]
+    assert not shown
+    assert all(checked.lossless for checked in check.check_found(session))
+
+
+def test_a_stream_that_failed_says_so(tmp_path: Path) -> None:
+    failed = {"type": "result", "subtype": "error_during_execution", "is_error": True, "session_id": STREAM}
+    for result, shown in (({"result": "no credit"}, "no credit"), ({}, "error_during_execution")):
+        (round_,) = rounds(*PRINTED[:2], failed | result)
+        assert [b.text for b in round_.blocks() if isinstance(b, Event) and b.text] == [shown]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in (*PRINTED[:2], failed | {"result": "no credit"})))
+    assert all(checked.lossless for session in find_in(path, ENV) for checked in check.check_found(session))
+
+
+def test_a_request_that_has_a_session_is_no_stream(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"request": {"session_id": STREAM, "messages": [USER]}, "response": ANSWER}))
+    assert not find.native_id([path.read_bytes()]).startswith("stream")
+
+
 # -- telling
 
 
@@ -164,6 +276,14 @@ def test_tokens_are_counted_in_one_way(usage: Any, counted: Usage | None) -> Non
         {"role": "user", "content": {"odd": 1}},
         {"role": ["user"], "content": "x"},
         {"type": ["message"], "id": "x"},
+        {"role": "user", "content": "x", "thread_id": "t"},
+        {"role": "user", "content": "x", "conversationId": "c", "id": 7},
+        {"role": "admin", "content": "x", "tokens": 1},
+        {"role": "user", "content": 7, "tokens": 1},
+        {"role": "user", "name": "Ada", "email": "a@example.org"},
+        {"type": "tool_call", "subtype": "started", "session_id": "s", "call_id": "c"},
+        {"type": "user", "message": ANSWER, "session_id": "s"},
+        {"type": "user", "message": USER, "sessionId": "s"},
         {"messages": ["hello"]},
         {"messages": []},
         {"name": "package", "version": "1"},
@@ -223,6 +343,34 @@ def test_a_document_that_grows_is_written_anew_and_kept_once(tmp_path: Path) -> 
     assert outcomes == ["new", "appended"]
     assert archive.sessions()[0].rounds == 2
     assert len(archive.sessions()) == 1
+
+
+def test_a_document_is_the_same_conversation_however_it_is_written(tmp_path: Path) -> None:
+    said = [USER | {"content": "héllo"}, ANSWER]
+    forms: list[dict[str, Any]] = [{"indent": None}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}]
+    made: list[bytes] = []
+    ids: set[str] = set()
+    for form in forms:
+        path = tmp_path / "x.json"
+        path.write_text(json.dumps({"model": "m", "messages": said}, **form))
+        (session,) = find_in(path, ENV)
+        ids.add(session.session_id)
+        made.append(b"".join(named("messages").open("x.json", bytes_of(session.files[0]))))
+    assert len(ids) == 1
+    assert made[0] == made[1] == made[2]
+
+
+@pytest.mark.parametrize(
+    "odd", [b'{"role":"user","content":"\xff"}', b"7", b'"hello"', b'{"role":"user","content":1e999}']
+)
+def test_one_message_that_cannot_be_read_costs_no_other(odd: bytes) -> None:
+    source = named("messages")
+    data = json.dumps({"time": "2026-01-01T00:00:00Z", "messages": [USER, "ODD", ANSWER]}).encode()
+    log = data.replace(b'"ODD"', odd) + b"\n" + json.dumps({"messages": [USER, ANSWER, USER]}).encode()
+    for written, texts in ((log.split(b"\n")[0], 2), (log, 4)):
+        found = list(source.read(records(source.open("x.json", [written])), Facts("x", "messages")))
+        assert [words for _, words in said(found)] == ["hello", "good day", "good day", "hello"][:texts]
+        assert len([b for r in found for b in r.blocks() if isinstance(b, Unknown) and b.damage]) == 1
 
 
 def test_other_first_answers_make_other_sessions(tmp_path: Path) -> None:

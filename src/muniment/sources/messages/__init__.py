@@ -5,8 +5,9 @@ Responses.
     [{"role":"user","content":"hello"},…]                                           only its messages
     {"role":"user","content":"hello"}                                               one message per line
     {"request":{…},"response":{…}}                                                  one exchange per line
+    {"type":"assistant","message":{…},"session_id":"…"}                             what `claude -p` prints as a stream
 
-A file is one session. It names none, so what was said up to the first answer does.
+A file is one session. Only a stream names it; else what was said up to the first answer does.
 """
 
 from __future__ import annotations

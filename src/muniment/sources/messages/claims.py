@@ -11,9 +11,11 @@ from msgspec import structs
 
 from muniment.model import codec
 from muniment.sources.base import Claim
+from muniment.sources.messages.stream import is_event
 from muniment.sources.messages.told import usage_of
 
 _WORDS = ("text", "input_text", "output_text")
+_REASONED = ("thinking_blocks", "reasoning_details")
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -27,6 +29,10 @@ def claims(line: bytes) -> Iterator[Claim]:
         yield from _message(key, said)
     elif role in ("tool", "function"):
         yield from _pieces(key, said.get("content"), "tool output")
+    elif is_event(said):
+        yield Claim(key, f"record: {said['type']}")
+        if said["type"] == "result" and said.get("is_error") is True and isinstance(said.get("result"), str):
+            yield Claim(key, "text", said["result"] or said.get("subtype") or "result")
     elif said.get("type") == "response":
         yield from _about(key, said)
         yield Claim(key, "record: response")
@@ -43,15 +49,23 @@ def _message(key: str, said: dict[str, Any]) -> Iterator[Claim]:
     if isinstance(said.get("id"), str) and said["id"]:
         yield Claim(key, "message id", said["id"])
     yield from _about(key, said)
-    thought = next((said[name] for name in ("reasoning_content", "reasoning") if isinstance(said.get(name), str)), "")
-    if thought:
-        yield Claim(f"{key} reasoning", "thinking", thought)
+    yield from _reasoning(f"{key} reasoning", said)
     if isinstance(said.get("refusal"), str) and said["refusal"]:
         yield Claim(f"{key} refusal", "text", said["refusal"])
     for number, call in enumerate(_listed(said.get("tool_calls"))):
         yield from _call(f"{key} call {number}", codec.mapping(call))
     if isinstance(said.get("function_call"), dict):
         yield Claim(f"{key} call", "tool input", _parsed(codec.mapping(said["function_call"]).get("arguments")))
+
+
+def _reasoning(key: str, said: dict[str, Any]) -> Iterator[Claim]:
+    """Parts of it say again what the flat text says."""
+    told = [claim for name in _REASONED for claim in _pieces(f"{key} {name}", said.get(name), "text")]
+    yield from told
+    flat = [said[name] for name in ("reasoning_content", "reasoning") if isinstance(said.get(name), str) and said[name]]
+    shown = "".join(claim.value for claim in told if claim.field == "thinking")
+    if flat and "".join(flat[0].split()) != "".join(shown.split()):
+        yield Claim(key, "thinking", flat[0])
 
 
 def _about(key: str, said: dict[str, Any]) -> Iterator[Claim]:
@@ -99,11 +113,9 @@ def _piece(key: str, part: dict[str, Any], kind: Any, field: str) -> Iterator[Cl
         yield Claim(key, field, part["text"])
     elif kind == "refusal" and isinstance(part.get("refusal"), str) and part["refusal"]:
         yield Claim(key, "text", part["refusal"])
-    elif kind == "thinking" and isinstance(part.get("thinking"), str):
-        yield Claim(key, "thinking", part["thinking"])
-        if part.get("signature"):
-            yield Claim(key, "signature", part["signature"])
-    elif kind == "redacted_thinking":
+    elif kind in ("thinking", "reasoning.text", "reasoning.summary"):
+        yield from _thought(key, part, kind, part.get(kind.removeprefix("reasoning.")))
+    elif kind in ("redacted_thinking", "reasoning.encrypted"):
         yield Claim(key, "signature", part.get("data"))
     elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         yield Claim(key, "tool input", part.get("input"))
@@ -117,6 +129,15 @@ def _piece(key: str, part: dict[str, Any], kind: Any, field: str) -> Iterator[Cl
         yield Claim(key, "image", data)
     else:
         yield Claim(key, f"part: {kind or 'part'}", part)
+
+
+def _thought(key: str, part: dict[str, Any], kind: str, words: Any) -> Iterator[Claim]:
+    if not isinstance(words, str):
+        yield Claim(key, f"part: {kind}", part)
+        return
+    yield Claim(key, "thinking", words)
+    if part.get("signature"):
+        yield Claim(key, "signature", part["signature"])
 
 
 def _data(part: dict[str, Any]) -> str | None:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from muniment.model import codec
 from muniment.sources.base import Found, bytes_of, found_session, source_file
-from muniment.sources.messages import exchanges, shapes
+from muniment.sources.messages import exchanges, shapes, stream
 from muniment.sources.raw_json import extent, fields, objects
 
 NAME = "messages"
@@ -41,16 +42,17 @@ def _known(raw: bytes, cut: bool) -> bool:
         value = codec.mapping(codec.loads(raw))
     except ValueError:
         return cut and _may_be(raw)
-    return shapes.is_message(value) or shapes.is_item(value) or shapes.is_exchange(value)
+    return shapes.is_message(value) or shapes.is_item(value) or shapes.is_exchange(value) or stream.is_line(value)
 
 
 def _may_be(raw: bytes) -> bool:
     """An object that is longer than the head of its file, by its fields and the first entry of its list."""
-    names = fields(raw).keys()
+    told = fields(raw)
+    names = told.keys()
     if names & shapes.FOREIGN:
         return False
     if "role" in names and "content" in names:
-        return names <= shapes.MESSAGE_FIELDS
+        return told["role"] in shapes.ROLES and not names & shapes.ROW
     begun = _FIRST.search(raw)
     if not begun or not names & {"messages", "input", "output", "request"}:
         return False
@@ -66,18 +68,22 @@ def gather(paths: Iterable[Path], root: Path) -> Iterator[Found]:
 
 
 def native_id(pieces: Iterable[bytes]) -> str:
-    """A hash of what was said up to the first answer, that one included."""
+    """A hash of what was said up to the first answer, that one included; what a stream says of the session.
+
+    The agent that prints a stream keeps a transcript as well, under the same id: both must have their place."""
     digest = hashlib.sha256()
-    for line in islice(exchanges.lines(pieces), _MAX_LINES):
+    for line in islice(exchanges.one_by_one(pieces, exchanges.written_anew), _MAX_LINES):
+        value = _fields(line)
+        if own := stream.session_of(value):
+            return f"stream of {own}"
         digest.update(line)
-        if _is_answer(line):
+        if value.get("role") == "assistant" or value.get("type") in ("function_call", "custom_tool_call"):
             break
     return digest.hexdigest()
 
 
-def _is_answer(line: bytes) -> bool:
+def _fields(line: bytes) -> dict[str, Any]:
     try:
-        value = codec.mapping(codec.loads(line))
+        return codec.mapping(codec.loads(line))
     except ValueError:
-        return False
-    return value.get("role") == "assistant" or value.get("type") in ("function_call", "custom_tool_call")
+        return {}

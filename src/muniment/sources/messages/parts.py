@@ -10,6 +10,11 @@ from muniment.sources.chats import Image, Part, Result, entries, text
 
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 WORDS = ("text", "input_text", "output_text")
+REASONING = frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"})
+"""Fields of a message that hold reasoning."""
+_THOUGHTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
+_SEALED = ("redacted_thinking", "reasoning.encrypted")
+"""Reasoning as Anthropic's API and OpenRouter tell it."""
 
 
 def parts(content: Any, ref: Ref) -> list[Part]:
@@ -28,9 +33,9 @@ def _part(entry: Any, ref: Ref, number: int) -> Part:
         return Text(part["text"], ref)
     if kind == "refusal" and (refusal := text(part, "refusal")):
         return Event("refusal", refusal, ref=ref)
-    if kind == "thinking" and isinstance(part.get("thinking"), str):
-        return Thinking(part["thinking"], text(part, "signature"), ref=ref)
-    if kind == "redacted_thinking":
+    if kind in _THOUGHTS and isinstance(words := part.get(_THOUGHTS[kind]), str):
+        return Thinking(words, text(part, "signature"), ref=ref)
+    if kind in _SEALED:
         return Thinking("", text(part, "data"), redacted=True, ref=ref)
     if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         call_id = text(part, "id") or f"call-{ref.offset}-{number}"
@@ -83,6 +88,18 @@ def parsed(asked: dict[str, Any]) -> Any:
     except ValueError:
         return given
     return codec.mapping(value) if isinstance(value, dict) else given
+
+
+def thoughts(line: dict[str, Any], ref: Ref) -> list[Part]:
+    """The reasoning beside an answer; routers give it as parts, too, and those are signed."""
+    if REASONING.isdisjoint(line):
+        return []
+    made = [*parts(line.get("thinking_blocks"), ref), *parts(line.get("reasoning_details"), ref)]
+    flat = text(line, "reasoning_content", "reasoning")
+    shown = "".join(block.text for block in made if isinstance(block, Thinking))
+    if not flat or "".join(flat.split()) == "".join(shown.split()):
+        return made
+    return [Thinking(flat, ref=ref), *made]
 
 
 def reasoned(item: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-TIMES = ("timestamp", "created_at", "created", "time")
+TIMES = ("timestamp", "created_at", "createdAt", "created", "time", "ts")
 """Fields in which programs note when something was said."""
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -33,35 +33,6 @@ ITEMS = frozenset(
 )
 """Types of the items of the Responses API."""
 
-MESSAGE_FIELDS = frozenset(
-    [
-        "role",
-        "content",
-        "name",
-        "id",
-        "type",
-        "tool_calls",
-        "tool_call_id",
-        "function_call",
-        "refusal",
-        "reasoning",
-        "reasoning_content",
-        "annotations",
-        "audio",
-        "model",
-        "stop_reason",
-        "stop_sequence",
-        "usage",
-        "status",
-        "phase",
-        "timestamp",
-        "created_at",
-        "cache_control",
-        "index",
-    ]
-)
-"""Fields that a message may have; one with others is some program's own record."""
-
 FOREIGN = frozenset(
     [
         "sessionId",
@@ -89,10 +60,13 @@ FOREIGN = frozenset(
 )
 """Fields that tell of somebody's own format."""
 
+ROW = FOREIGN | {"conversation_id", "conversationId", "thread_id", "threadId", "chat_id", "chatId"}
+"""The same of a message: one that names its conversation is a row of a table, where many are mixed."""
+
 
 def is_message(value: dict[str, Any]) -> bool:
-    """A message of any of the APIs, with nothing that they do not know."""
-    if not known(value.get("role"), ROLES) or not value.keys() <= MESSAGE_FIELDS:
+    """A message of any of the APIs. Every provider and program adds fields, so all but those of a row may be there."""
+    if not known(value.get("role"), ROLES) or value.keys() & ROW:
         return False
     said = value.get("content")
     spoken = "content" in value and (said is None or isinstance(said, (str, list)))

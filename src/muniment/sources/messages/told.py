@@ -9,14 +9,17 @@ from muniment.model.rounds import Usage
 from muniment.sources.builder import quiet
 from muniment.sources.chats import Part, Result, Said, entries, text, without
 from muniment.sources.history import time_of
-from muniment.sources.messages import parts, shapes
+from muniment.sources.messages import parts, shapes, stream
 
-_SAID = ("role", "content", "tool_calls", "function_call", "refusal", "reasoning_content", "reasoning", "type")
+_SAID = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "type", *parts.REASONING})
+_TIMES = frozenset(shapes.TIMES)
+_ASKED = frozenset({"role", "content", "type", "id"})
+_TOLD = frozenset({"id", "model", "usage", stream.ENVELOPE})
 
 
 def tell(line: dict[str, Any], ref: Ref) -> Said:
     """One line of a conversation."""
-    role, kind = text(line, "role"), text(line, "type")
+    role = text(line, "role")
     ref = Ref(ref.offset, ref.length, text(line, "id"), at=when(line))
     if role in ("system", "developer"):
         return Said((quiet(f"{role} prompt", ref, line.get("content")),), ref=ref)
@@ -26,18 +29,27 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
     if role == "user":
         said = parts.parts(line.get("content"), ref)
         opens = not said or any(not isinstance(part, Result) for part in said)
-        return Said(tuple(said), "user", ref, opens=opens, raw=without(line, *_SAID, "id") or None)
+        helper = _helper(line)
+        return Said(tuple(said), "user", ref, opens=opens and not helper, fields=helper, raw=_rest(line, _ASKED))
     if role == "assistant":
-        return Said(
-            tuple(_answer(line, ref)), "assistant", ref, fields=_fields(line), raw=without(line, *_SAID) or None
-        )
+        return Said(tuple(_answer(line, ref)), "assistant", ref, fields=_fields(line), raw=_rest(line, _SAID))
+    kind = text(line, "type")
+    if kind and stream.is_event(line):
+        return _event(kind, line, ref)
     if kind in ("request", "response"):
         return _around(kind, line, ref)
     return _item(kind or "record", line, ref)
 
 
+def _rest(line: dict[str, Any], said: frozenset[str]) -> dict[str, Any] | None:
+    """What a message has beside what it says; most have nothing."""
+    return None if line.keys() <= said else without(line, *said) or None
+
+
 def when(line: dict[str, Any]) -> str | None:
     """The time of a line, where a program noted one."""
+    if _TIMES.isdisjoint(line):
+        return None
     for name in shapes.TIMES:
         value = line.get(name)
         if value is None:
@@ -50,10 +62,7 @@ def when(line: dict[str, Any]) -> str | None:
 
 
 def _answer(line: dict[str, Any], ref: Ref) -> list[Part]:
-    made: list[Part] = []
-    if thought := text(line, "reasoning_content", "reasoning"):
-        made.append(Thinking(thought, ref=ref))
-    made += parts.parts(line.get("content"), ref)
+    made = [*parts.thoughts(line, ref), *parts.parts(line.get("content"), ref)]
     if refusal := text(line, "refusal"):
         made.append(Event("refusal", refusal, ref=ref))
     for number, call in enumerate(entries(line, "tool_calls")):
@@ -67,8 +76,22 @@ def _answer(line: dict[str, Any], ref: Ref) -> list[Part]:
 
 def _fields(line: dict[str, Any]) -> dict[str, Any]:
     """What an answer tells of itself, where it is the answer of a request and not a repeated one."""
+    if _TOLD.isdisjoint(line):
+        return {}
     told: dict[str, Any] = {"id": text(line, "id"), "model": text(line, "model"), "usage": usage_of(line.get("usage"))}
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in told.items() if value is not None} | _helper(line)
+
+
+def _helper(line: dict[str, Any]) -> dict[str, Any]:
+    return {"sidechain": call} if (call := stream.helper_of(line)) else {}
+
+
+def _event(kind: str, line: dict[str, Any], ref: Ref) -> Said:
+    """What a stream tells of its session; that it failed is shown."""
+    if line.get("is_error") is True:
+        words = text(line, "result", "subtype") or kind
+        return Said((Event("error", words, without(line, "result"), ref),), ref=ref)
+    return Said((quiet(" ".join(filter(None, (kind, text(line, "subtype")))), ref, line),), ref=ref)
 
 
 def _around(kind: str, line: dict[str, Any], ref: Ref) -> Said:
