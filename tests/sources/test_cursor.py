@@ -1,4 +1,4 @@
-"""Cursor: transcripts as lines or plain text, and chats in a database that is never touched."""
+"""Cursor: transcripts as lines or plain text, exported chats, and chats in a database that is never touched."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from hypothesis import strategies as st
 
 from muniment import check
 from muniment.archive import Archive
-from muniment.model import Facts, Round, Text, Thinking, Tool, Unknown
+from muniment.model import Event, Facts, Ref, Round, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
 from muniment.restore import Target
 from muniment.sources import find_everywhere, find_in, named
 from muniment.sources.base import Found, bytes_of, head_of
-from muniment.sources.cursor import database, find, plain
+from muniment.sources.cursor import database, exported, find, plain, quick, told
 from muniment.sources.lines import records
 
 ID = "5e1d7c3a-90ab-4cde-8f01-23456789abcd"
@@ -230,7 +231,7 @@ def tell(*parts: Any) -> dict[str, Any]:
 
 def test_a_transcript_grows_by_lines(cursor_home: Path, tmp_path: Path) -> None:
     archive = Archive(tmp_path / "store", {"HOME": str(cursor_home.parent)})
-    lines = [ask("one"), tell({"type": "text", "text": "1"}), {"type": "turn_ended", "status": "ok"}, ask("two")]
+    lines = [ask("one"), tell({"type": "text", "text": "1"}), {"type": "turn_ended", "status": "success"}, ask("two")]
     outcomes: list[str] = []
     for count in (2, 3, 4):
         path = transcript(cursor_home, *lines[:count])
@@ -257,6 +258,22 @@ def test_a_chat_and_its_transcript_are_one_session(store: Path, cursor_home: Pat
     assert alone.files == session.files
 
 
+@pytest.mark.parametrize("below", ["sub-1.jsonl", "sub-1/sub-1.jsonl"])
+def test_a_subagent_may_have_a_folder_of_its_own(cursor_home: Path, below: str) -> None:
+    transcript(cursor_home, ask("list the files"))
+    transcript(cursor_home, ask("count"), name=f"{ID}/subagents/{below}")
+    (session,) = found(cursor_home)
+    assert [(file.role, file.id) for file in session.files] == [("main", None), ("sidechain", "sub-1")]
+
+
+def test_a_project_may_be_called_subagents(tmp_path: Path) -> None:
+    path = tmp_path / "projects" / "subagents" / "agent-transcripts" / f"{ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(ask("hi")) + "\n")
+    (session,) = find_in(tmp_path, {"HOME": "/nowhere"})
+    assert session.main
+
+
 def test_an_old_transcript_is_plain_text(cursor_home: Path) -> None:
     text = (
         "user:\n<user_query>\nfix it\n</user_query>\n\nassistant:\n[Thinking] where?\n[Tool call] Read\n  path: a.py\n"
@@ -274,12 +291,143 @@ def test_an_old_transcript_is_plain_text(cursor_home: Path) -> None:
     assert [checked.lossless for checked in check.check_found(session)] == [True]
 
 
+PLAIN = """user:
+<user_query>
+count the lamps
+</user_query>
+
+assistant:
+[Thinking] **Counting**
+
+Two folders:
+- east
+- west
+I count them.
+[Tool call] Shell
+  command: ls east
+[Tool call] Write
+  path: lamps.yml
+  contents: lamps:
+user:
+  name: ada
+[Tool call] Shell
+  command: ls west
+
+[Tool result] Shell
+
+[Tool result] Shell
+
+[Tool result] Write
+
+assistant:
+[Thinking] Seven in all.
+Seven lamps.
+
+Three of them are in the east.
+
+user:
+<user_query>
+thanks
+</user_query>
+
+assistant:
+[Thinking] No more to do:
+- nothing
+"""
+
+
+def blocks_of(text: str) -> list[Any]:
+    """What a plain transcript holds, kind by kind; its claims are kept."""
+    data = text.encode("utf-8", "surrogateescape")
+    file = check.SourceFile("x.txt", "x.txt", "main", len(data), 0)
+    checked = check.check_transcript(named("cursor"), Facts("x", "cursor"), file, lambda: [data])
+    assert checked.lossless, (checked.export, checked.document)
+    source = named("cursor")
+    return [b for r in source.read(records(source.open("x.txt", [data])), Facts("x", "cursor")) for b in r.blocks()]
+
+
+def test_an_answer_of_plain_text_is_told_from_the_thought_before_it() -> None:
+    said = [(type(b).__name__, b.text) for b in blocks_of(PLAIN) if isinstance(b, (Text, Thinking))]
+    assert said == [
+        ("Text", "count the lamps"),
+        ("Thinking", "**Counting**\n\nTwo folders:\n- east\n- west"),
+        ("Text", "I count them."),
+        ("Thinking", "Seven in all."),
+        ("Text", "Seven lamps.\n\nThree of them are in the east."),
+        ("Text", "thanks"),
+        ("Thinking", "No more to do:"),
+        ("Text", "- nothing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("thought", "answer"),
+    [
+        ("one\n\ntwo", []),
+        ("one\n  two", []),
+        ("see\n\n```\na\nb\n```\n\nso", []),
+        ("see\n\n```\na\nb\n```\nI see.", ["I see."]),
+        ("one\nassistant:\ntwo", ["assistant:\ntwo"]),
+    ],
+)
+def test_what_parts_a_thought_from_an_answer(thought: str, answer: list[str]) -> None:
+    made = blocks_of(f"assistant:\n[Thinking] {thought}\n[Tool call] Read\n  path: a\n")
+    assert [block.text for block in made if isinstance(block, Text)] == answer
+
+
+def test_a_result_of_plain_text_is_but_a_name() -> None:
+    made = blocks_of(PLAIN)
+    assert [(b.name, b.output) for b in made if isinstance(b, Tool)] == [
+        ("Shell", None),
+        ("Write", None),
+        ("Shell", None),
+    ]
+    assert [b.detail for b in made if getattr(b, "kind", "") == "tool result"] == ["Shell", "Shell", "Write"]
+
+
+@pytest.mark.parametrize("result", ["Read\nthe file", "Grep"])
+def test_a_result_that_says_more_is_shown(result: str) -> None:
+    made = blocks_of(f"assistant:\n[Tool call] Read\n  path: a\n\n[Tool result] {result}\n")
+    assert [b.output for b in made if isinstance(b, Tool)] == [None, (Text(result),)]
+
+
+@pytest.mark.parametrize("quoted", ["user:\n<b>", "\nuser:\nada", "assistant:\nx"])
+def test_a_word_inside_an_argument_is_no_mark(quoted: str) -> None:
+    made = blocks_of(f"user:\n<user_query>\ngo\n</user_query>\n\nassistant:\n[Tool call] Write\n  text: a\n{quoted}\n")
+    (tool,) = [block for block in made if isinstance(block, Tool)]
+    assert tool.input == {"text": f"  text: a\n{quoted}"}
+
+
+def test_plain_text_that_grows_reads_as_if_it_had_come_at_once(cursor_home: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": str(cursor_home.parent)})
+    for end in range(200, len(PLAIN) + 40, 40):
+        path = transcript(cursor_home, PLAIN[:end], name=f"{ID}.txt")
+        archive.inscribe()
+    (session,) = found(cursor_home)
+    assert list(archive.rounds(archive.session(ID))) == rounds(session)
+    assert [(checked.lossless, checked.problems) for checked in archive.check_stored()] == [(True, [])]
+    assert path.read_text() == PLAIN
+
+
+def test_plain_text_elsewhere_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    path = tmp_path / "one" / "agent-transcript.txt"
+    for place, text in [(path, PLAIN), (tmp_path / "two" / path.name, PLAIN.replace("lamps", "doors"))]:
+        place.parent.mkdir()
+        place.write_text(text)
+    sessions = {session.session_id: session for session in find_in(tmp_path, {"HOME": "/nowhere"})}
+    assert len(sessions) == 2
+    path.write_text(PLAIN + "\nMore.\n")
+    assert {session.session_id for session in find_in(path, {"HOME": "/nowhere"})} <= sessions.keys()
+    assert not find.matches(tmp_path / "notes.txt", b"user:\nfix it\n")
+
+
 MARKS = ["user:\n", "assistant:\n", "[Thinking] x\n", "[Tool call] y\n", "[Tool result] z\n", "words\n", "\n"]
 
 
 @given(st.lists(st.sampled_from(MARKS) | st.text(max_size=10), max_size=20).map("".join))
 def test_the_pieces_of_plain_text_are_the_whole(text: str) -> None:
     assert "".join(raw for _, raw in plain.sections(text)) == text
+    blocks_of(text)
 
 
 def test_a_transcript_elsewhere_goes_by_its_name(tmp_path: Path) -> None:
@@ -335,3 +483,333 @@ def test_two_calls_of_one_line_are_two(tmp_path: Path) -> None:
     path.write_text(json.dumps(ask("hi")) + "\n" + json.dumps(tell(call, call)) + "\n")
     (session,) = find_in(path, {"HOME": "/nowhere"})
     assert len({b.id for r in rounds(session) for b in r.blocks() if isinstance(b, Tool)}) == 2
+
+
+# -- exported chats
+
+
+def turn(who: str, said: str) -> str:
+    return f"---\n\n**{who}**\n\n{said}\n\n"
+
+
+HEAD = "# Lamps of the pier\n_Exported on 9/20/2026 at 10:40:12 PDT from Cursor (2.6.20)_\n\n"
+PASTED = f"The old chat:\n\n```\nHello.\n\n{turn('User', 'And then?')}{turn('Cursor', 'Nothing.')}```\n\nThat is all."
+NESTED = "I write it down:\n\n```markdown\n# Lamps\n```sh\nls east\n```\nSeven.\n```\n\nDone."
+EXPORTED = (
+    HEAD
+    + turn("User", "which lamps are out?")
+    + turn("Cursor", f"I look.\n\n{NESTED}\n\n---\n\n## Result\n\n**User** lamps: none")
+    + turn("User", PASTED)
+    + turn("Cursor", "")
+    + turn("User", "thanks")
+    + turn("Cursor", "You are welcome.")
+)
+
+
+def exported_as(path: Path, text: str) -> list[Round]:
+    """The rounds of an exported chat, which is found and whose claims they keep."""
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    (session,) = find_in(path, {"HOME": "/nowhere"})
+    assert session.source == "cursor"
+    (checked,) = check.check_found(session)
+    assert checked.lossless, (checked.export, checked.document)
+    return rounds(session)
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    return tmp_path / "cursor_lamps_of_the_pier.md"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_exported_chat_is_read_turn_by_turn(export: Path, newline: str) -> None:
+    made = exported_as(export, EXPORTED.replace("\n", newline))
+    prompts = [text_of(round_.prompt) for round_ in made if round_.prompt]
+    assert prompts == ["which lamps are out?", PASTED.replace("\n", newline), "thanks"]
+    assert words(made)[1].endswith("lamps: none")
+    assert words(made)[-1] == "You are welcome."
+    assert [[message.role for message in round_.messages] for round_ in made] == [["user", "assistant"]] * 3
+
+
+def test_an_exported_chat_has_a_title_a_version_and_no_times(export: Path) -> None:
+    made = exported_as(export, EXPORTED)
+    facts = Facts("x", "cursor")
+    for round_ in made:
+        facts = facts.after(round_)
+    assert (facts.title, facts.client, facts.started) == ("Lamps of the pier", "2.6.20", None)
+    quiet = {block.kind: block.detail for block in made[0].blocks() if isinstance(block, Event)}
+    assert quiet["exported"] == HEAD
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "---",
+        "**User**",
+        "a\n---\n\n**User**\n\nb",
+        "a\n\n---\n**User**\n\nb",
+        "a\n\n---\n\n**User** said\n\nb",
+        "a\n\n---\n\n**User**\nb",
+        "a\n\n---\n\n**Somebody**\n\nb",
+        "a\n\n~~~~ text\n\n---\n\n**User**\n\n```\n~~~\n~~~~\n\nb",
+    ],
+)
+def test_what_looks_like_a_turn_is_text(export: Path, said: str) -> None:
+    assert words(exported_as(export, HEAD + turn("User", "go") + turn("Cursor", said))) == ["go", said]
+
+
+@pytest.mark.parametrize(
+    "left", ["```sh\nls", "```\nls", "~~~ sh\nls", "```markdown\n```sh\nls\n```", "a\n```\nb\n```\nc\n```"]
+)
+def test_a_fence_that_was_never_closed_hides_no_turns(export: Path, left: str) -> None:
+    said = [left, "and?", "```sh\nls\n```", "so?", "```\nls\n```", left.replace("```\n", "```sh\n")]
+    turns = "".join(turn("User" if number % 2 else "Cursor", words) for number, words in enumerate(said))
+    assert words(exported_as(export, HEAD + turn("User", "go") + turns)) == ["go", *said]
+
+
+def test_a_chat_that_is_exported_again_is_the_same_session(export: Path, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "store", {"HOME": "/nowhere"})
+    later = EXPORTED.replace("9/20/2026 at 10:40:12 PDT", "12/1/2026 at 9:05:00 GMT+1").replace("of the pier", "out")
+    short = HEAD + turn("User", "which lamps are out?")
+    for text in (short, EXPORTED, later + turn("User", "one more")):
+        export.write_text(text)
+        archive.inscribe([export])
+    (listed,) = archive.sessions()
+    assert (listed.rounds, listed.title) == (4, "Lamps out")
+    kept = export.read_bytes()
+    export.unlink()
+    archive.restore(listed.session_id)
+    assert export.read_bytes() == kept
+    assert all(checked.lossless and not checked.problems for checked in archive.check_stored())
+
+
+def test_other_chats_of_the_same_name_are_others(tmp_path: Path) -> None:
+    asked = ["which lamps are out?", "which lamps are lit?", "x" * 100_000, "x" * 100_000 + "y"]
+    for number, words in enumerate(asked):
+        path = tmp_path / str(number) / "agent-transcripts" / "chat.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(HEAD + turn("User", words))
+    found = list(find_in(tmp_path, {"HOME": "/nowhere"}))
+    assert len({session.session_id for session in found}) == 3
+    assert len(found) == 4  # the last two are taken for versions of one chat, and both are kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Lamps\n\n---\n\n**User**\n\ngo\n",
+        f"notes\n\n{EXPORTED}",
+        HEAD,
+        HEAD + "**User**\n\ngo\n",
+        HEAD.replace("(2.6.20)", "via Somebody") + turn("User", "go"),
+    ],
+)
+def test_other_markdown_is_left_alone(text: str) -> None:
+    assert not find.matches(Path("x.md"), text.encode())
+
+
+PIECES = [
+    "```\n",
+    "```sh\n",
+    "~~~\n",
+    "\n",
+    "\r\n",
+    "---\n\n**User**\n\n",
+    "\n---\n\n**Cursor**\n\n",
+    "**User**\n",
+    "words\n",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=10), max_size=30).map("".join))
+def test_the_pieces_of_an_export_are_the_whole(text: str) -> None:
+    assert "".join(raw for _, raw in exported.sections(text)) == text
+    data = (HEAD + turn("User", text)).encode("utf-8", "surrogateescape")
+    file = check.SourceFile("x.md", "x.md", "main", len(data), 0)
+    assert check.check_transcript(named("cursor"), Facts("x", "cursor"), file, lambda: [data]).lossless
+
+
+@pytest.mark.parametrize(
+    "piece", ["```sh\n", "```\n", turn("User", "```"), turn("User", "```sh"), "```" + " " * 997, "`"]
+)
+def test_a_hostile_export_costs_no_more_than_its_length(piece: str) -> None:
+    begun = time.process_time()
+    assert list(exported.sections(HEAD + turn("User", piece * (2_000_000 // len(piece)))))
+    assert time.process_time() - begun < 10
+
+
+# -- what stands around the human's words
+
+
+def prompt(around: str, query: str) -> dict[str, Any]:
+    text = f"{around}\n<user_query>\n{query}\n</user_query>"
+    return {"role": "user", "message": {"content": [{"type": "text", "text": text}]}}
+
+
+def told_by(path: Path, *lines: Any) -> list[Round]:
+    """The rounds of a transcript, whose claims they keep."""
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (session,) = find_in(path, {"HOME": "/nowhere"})
+    (checked,) = check.check_found(session)
+    assert checked.lossless, (checked.export, checked.document)
+    return rounds(session)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / f"{ID}.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("written", "at"),
+    [
+        ("Sunday, Sep 20, 2026, 10:40 AM (UTC+2)", "2026-09-20T08:40:00Z"),
+        ("Sunday, Sep 20, 2026, 10:40\u202fPM (UTC-7)", "2026-09-21T05:40:00Z"),
+        ("Friday, January 1, 2027, 12:05 AM (UTC+5:30)", "2026-12-31T18:35:00Z"),
+        ("Friday, Jan 1, 2027, 12:05 PM (UTC)", "2027-01-01T12:05:00Z"),
+        ("Friday, Jan 32, 2027, 12:05 PM (UTC)", None),
+        ("Friday, Foo 1, 2027, 12:05 PM (UTC)", None),
+        ("Friday, Jan 1, 0001, 1:05 AM (UTC+9)", None),
+        ("Friday, Jan 1, 2027, 12:05 PM (UTC+99)", None),
+        ("yesterday", None),
+    ],
+)
+def test_a_prompt_tells_its_time(path: Path, written: str, at: str | None) -> None:
+    (round_,) = told_by(path, prompt(f"<timestamp>{written}</timestamp>", "go"))
+    assert round_.prompt
+    assert (round_.started, text_of(round_.prompt), round_.prompt.blocks[-1].ref.at) == (at, "go", at)
+
+
+def test_a_time_that_the_human_wrote_is_none(path: Path) -> None:
+    (round_,) = told_by(path, ask("<timestamp>Friday, Jan 1, 2027, 12:05 PM (UTC)</timestamp>\nis this wrong?"))
+    assert round_.started is None
+
+
+def test_the_time_of_a_line_is_better_than_the_one_in_its_text(path: Path) -> None:
+    line = prompt("<timestamp>Friday, Jan 1, 2027, 12:05 PM (UTC)</timestamp>", "go")
+    (round_,) = told_by(path, line | {"timestamp": "2027-01-01T12:05:07.123Z"})
+    assert round_.started == "2027-01-01T12:05:07.123Z"
+
+
+@pytest.mark.parametrize(
+    ("ended", "shown"),
+    [
+        ({"status": "success"}, []),
+        ({"status": "error", "error": "no tokens left"}, [("error", "no tokens left")]),
+        ({"status": "aborted", "error": "stopped by hand"}, [("interrupted", "stopped by hand")]),
+        ({"status": "aborted"}, [("interrupted", "aborted")]),
+        ({"status": "out of turns", "error": None}, [("out of turns", "out of turns")]),
+        ({"status": ["error"], "error": "odd"}, [("error", "odd")]),
+        ({}, []),
+    ],
+)
+def test_a_turn_that_ended_badly_says_so(path: Path, ended: dict[str, Any], shown: list[tuple[str, str]]) -> None:
+    made = told_by(path, ask("go"), tell({"type": "text", "text": "I go."}), {"type": "turn_ended"} | ended)
+    ends = [block for block in made[0].blocks() if isinstance(block, Event) and block.detail]
+    assert [(end.kind, end.text) for end in ends if end.text] == shown
+    assert [end.detail for end in ends] == [{"type": "turn_ended"} | ended]
+
+
+NOTICE = "<system_notification>\nA task has ended: the lamp test, exit 0.\n</system_notification>"
+REMINDER = "<system_reminder>\nOnly plan, change nothing.\n</system_reminder>"
+CLOCK = "<timestamp>Friday, Jan 1, 2027, 12:05 PM (UTC)</timestamp>"
+
+
+REPORT = prompt(f"{CLOCK}\n{NOTICE}", "Briefly inform the user of the result.")
+TURNS = [
+    prompt(f"{CLOCK}\n{REMINDER}", "which lamps are out?"),
+    tell(
+        {"type": "text", "text": "I look.\n\n[REDACTED]"},
+        {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}},
+    ),
+    {"type": "turn_ended", "status": "aborted", "error": "stopped by hand"},
+    REPORT,
+    tell({"type": "text", "text": "[REDACTED]"}, {"type": "text", "text": "None."}),
+    {"type": "turn_ended", "status": "success"},
+    ask("thanks"),
+    {"type": "turn_ended", "status": "error", "error": "no tokens left"},
+]
+"""A transcript with all that the program puts around what is said."""
+
+
+def test_a_notice_of_the_program_opens_no_round(path: Path) -> None:
+    made = told_by(path, ask("go"), tell({"type": "text", "text": "I go."}), REPORT, tell())
+    assert words(made) == ["go", "I go."]
+    (event,) = [block for block in made[0].blocks() if isinstance(block, Event) and block.text]
+    assert (event.kind, event.ref.at) == ("task notification", "2027-01-01T12:05:00Z")
+    assert event.text == REPORT["message"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("around", [NOTICE, REMINDER, f"{CLOCK}\n{REMINDER}", "<manually_attached_skills>"])
+def test_what_a_human_asked_beside_it_is_a_prompt(path: Path, around: str) -> None:
+    assert words(told_by(path, ask("go"), prompt(around, "and now?"))) == ["go", "and now?"]
+
+
+@pytest.mark.parametrize(
+    "said", [CLOCK, REMINDER, f"{CLOCK}\n{NOTICE}\n{REMINDER}\n", f"{CLOCK}\n<user_info>\nOS: linux\n</user_info>"]
+)
+def test_wrappers_of_the_program_alone_are_no_prompt(path: Path, said: str) -> None:
+    line = {"role": "user", "message": {"content": [{"type": "text", "text": said}]}}
+    made = told_by(path, ask("go"), line)
+    assert words(made) == ["go"]
+    assert [b.detail for b in made[0].blocks() if isinstance(b, Event)] == [said]
+
+
+@pytest.mark.parametrize("said", [f"{CLOCK}\nand now?", f"{REMINDER} and now?", "<system_reminder> and now?"])
+def test_words_behind_a_wrapper_are_not_hidden(path: Path, said: str) -> None:
+    line = {"role": "user", "message": {"content": [{"type": "text", "text": said}]}}
+    assert words(told_by(path, ask("go"), line)) == ["go", said]
+
+
+def test_a_tag_that_the_human_wrote_ends_nothing(path: Path) -> None:
+    assert words(told_by(path, ask("why does <user_query> stand there?"))) == ["why does <user_query> stand there?"]
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "thought"),
+    [
+        ("[REDACTED]", [], ["[REDACTED]"]),
+        ("I look.\n\n[REDACTED]", ["I look."], ["[REDACTED]"]),
+        ("\n\n[REDACTED]", [], ["[REDACTED]"]),
+        ("The log says [REDACTED]", ["The log says [REDACTED]"], []),
+        ("[REDACTED]\n\nI look.", ["[REDACTED]\n\nI look."], []),
+        ("", [""], []),
+    ],
+)
+def test_a_thought_that_was_withheld_is_no_answer(path: Path, said: str, text: list[str], thought: list[str]) -> None:
+    blocks = told_by(path, ask(said or "go"), tell({"type": "text", "text": said}))[0].messages[1].blocks
+    assert [block.text for block in blocks if isinstance(block, Text)] == text
+    assert [block.text for block in blocks if isinstance(block, Thinking) and block.redacted] == thought
+
+
+# -- the quick way
+
+
+WORDS = st.sampled_from(
+    ["", "go", "[REDACTED]", "I look.\n\n[REDACTED]", f"{CLOCK}\n<user_query>go</user_query>", REMINDER]
+)
+ODD = WORDS | st.none() | st.integers() | st.lists(st.integers(), max_size=1)
+TOLD = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "tool_use", "image"])}, optional={"text": ODD, "name": ODD}
+)
+CALLED = st.fixed_dictionaries(
+    {"type": st.just("tool_use"), "name": WORDS}, optional={"input": ODD, "id": ODD, "x": ODD}
+)
+SPOKEN = st.fixed_dictionaries({"type": st.just("text"), "text": WORDS})
+CONTENT = st.fixed_dictionaries({"content": st.lists(SPOKEN | CALLED | TOLD, max_size=3) | ODD}, optional={"role": ODD})
+LINE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", None]), "message": CONTENT}, optional={"id": ODD, "at": ODD}
+)
+
+
+@settings(max_examples=400)
+@given(LINE)
+def test_the_quick_way_says_the_same(line: dict[str, Any]) -> None:
+    ref = Ref(7, 70)
+    assert quick.tell(json.dumps(line).encode(), ref) in (None, told.tell(line, ref))
+
+
+def test_the_quick_way_is_taken() -> None:
+    call = {"type": "tool_use", "name": "Read", "input": {"path": "a"}}
+    for line in (ask("go"), tell({"type": "text", "text": "I go."}, call), tell(call | {"id": "c1"})):
+        assert quick.tell(json.dumps(line).encode(), Ref()) == told.tell(line, Ref())

@@ -1,8 +1,9 @@
-"""Cursor: transcripts of its agent below `~/.cursor/projects`, and chats of its CLI as `~/.cursor/chats/…/store.db`.
+"""Cursor: transcripts of its agent below `~/.cursor/projects`, chats of its CLI as `~/.cursor/chats/…/store.db`, and
+chats that were exported as markdown, wherever they lie.
 
     {"role":"user","message":{"content":[{"type":"text","text":"<user_query>\\nfix the login\\n</user_query>"}]}}
 
-Transcripts tell no times, no ids and no results; a `store.db` has the results.
+Transcripts tell no ids, no results, and of times only when a human asked; a `store.db` has the results.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from muniment.model import Facts, Round
 from muniment.sources import chats
 from muniment.sources.base import Claim, Found, InstructionFiles, Source
-from muniment.sources.cursor import claims, database, find, plain, told
+from muniment.sources.cursor import claims, database, exported, find, plain, quick, told
 from muniment.sources.lines import Record
 
 
@@ -44,10 +45,12 @@ class Cursor(Source):
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         if name.endswith(".jsonl"):
             return pieces
+        if name.endswith(exported.SUFFIX):
+            return exported.lines(pieces)
         return plain.lines(pieces) if name.endswith(".txt") else database.lines(pieces)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return chats.read(records, facts, told.tell)
+        return chats.read(records, facts, told.tell, quick.tell)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

@@ -8,8 +8,11 @@ from typing import Any, cast
 
 from muniment.model import codec
 from muniment.sources.base import Claim
+from muniment.sources.cursor import asked, exported
 
 _THOUGHTS = ("reasoning", "thinking")
+_TIMES = {"timestamp", "at"}
+"""Fields with a time that is better than what the text tells."""
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -21,15 +24,23 @@ def claims(line: bytes) -> Iterator[Claim]:
     key = hashlib.sha256(line).hexdigest()[:16]
     message = codec.mapping(said.get("message"))
     role = said.get("role") or message.get("role")
-    if "raw" in said:
+    if (kind := said.get("exported")) in exported.KINDS:
+        yield from _exported(key, kind, str(said.get("raw")))
+    elif "raw" in said:
         yield from _plain(key, str(said.get("kind")), str(said["raw"]))
     elif role in ("user", "assistant", "tool") and not said.get("left"):
         if isinstance(said.get("id"), str):
             yield Claim(key, "id", said["id"])
         content = message.get("content")
         listed = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
-        for number, part in enumerate(cast("list[Any]", listed) if isinstance(listed, list) else ()):
-            yield from _part(f"{key}.{number}", codec.mapping(part), role == "user")
+        parts = [codec.mapping(part) for part in cast("list[Any]", listed)] if isinstance(listed, list) else []
+        if role == "user" and not said.keys() & _TIMES:
+            yield from _time(key, [part for part in parts if part.get("type") == "text"])
+        for number, part in enumerate(parts):
+            yield from _part(f"{key}.{number}", part, role == "user")
+    elif said.get("type") == "turn_ended" and said.get("status") != "success" and not message:
+        told = [words for words in (said.get("error"), said.get("status")) if words and isinstance(words, str)]
+        yield from (Claim(key, "text", words) for words in told[:1])
     else:
         yield Claim(key, f"record: {said.get('type') or role or 'about'}")
 
@@ -55,21 +66,43 @@ def _part(key: str, part: dict[str, Any], human: bool) -> Iterator[Claim]:
         yield Claim(key, f"part: {kind or 'part'}", part)
 
 
+def _time(key: str, texts: list[dict[str, Any]]) -> Iterator[Claim]:
+    times = [asked.time_in(part["text"]) for part in texts if isinstance(part.get("text"), str)]
+    yield from [Claim(key, "time", at) for at in times if at][:1]
+
+
 def _text(key: str, words: str, human: bool) -> Iterator[Claim]:
-    tagged = words.split("<user_query>")[1:] if human else []
-    queries = [piece.partition("</user_query>")[0].strip("\r\n") for piece in tagged if "</user_query>" in piece]
+    if human and asked.is_notice(words):
+        yield Claim(key, "text", words)
+        return
+    closed = words.split("</user_query>")[:-1] if human else []
+    queries = [piece.partition("<user_query>")[2].strip("\r\n") for piece in closed if "<user_query>" in piece]
     for number, query in enumerate(queries):
         yield Claim(f"{key} {number}", "text", query)
-    if not queries and not (human and words.lstrip().startswith("<")):
+    if not queries and not human:
+        yield from _answer(key, words)
+    elif not queries and not words.lstrip().startswith("<"):
         yield Claim(key, "text", words)
+
+
+def _answer(key: str, words: str) -> Iterator[Claim]:
+    before, _, last = words.rpartition("\n\n")
+    withheld = last == "[REDACTED]"
+    if withheld:
+        yield Claim(key, "thinking", last)
+    if before or not withheld:
+        yield Claim(key, "text", before if withheld else words)
 
 
 def _plain(key: str, kind: str, raw: str) -> Iterator[Claim]:
     first, _, rest = raw.partition("\n")
     if kind == "user":
+        yield from _time(key, [{"text": rest}])
         yield from _text(key, rest.strip("\r\n"), True)
     elif kind == "assistant" and rest.strip("\r\n"):
         yield Claim(key, "text", rest.strip("\r\n"))
+    elif kind == "answer":
+        yield Claim(key, "text", raw.strip("\r\n"))
     elif kind == "thinking":
         yield Claim(key, "thinking", raw.removeprefix("[Thinking]").strip())
     elif kind == "result":
@@ -78,3 +111,11 @@ def _plain(key: str, kind: str, raw: str) -> Iterator[Claim]:
         yield Claim(key, "tool input", {"text": raw.strip().partition("\n")[2]})
     else:
         yield Claim(key, f"record: {first}")
+
+
+def _exported(key: str, kind: str, raw: str) -> Iterator[Claim]:
+    said = "".join(raw.split("\n", 3)[3:]).strip("\r\n")  # behind a rule, an empty line and a speaker
+    if kind == "head":
+        yield Claim(key, "record: exported")
+    elif said:
+        yield Claim(key, "text", said)

@@ -1,9 +1,10 @@
 """Where Cursor keeps a session, and which files make it up.
 
 <home>/projects/<folder>/agent-transcripts/<id>/<id>.jsonl                a transcript
-<home>/projects/<folder>/agent-transcripts/<id>/subagents/<sub>.jsonl     of a subagent
+<home>/projects/<folder>/agent-transcripts/<id>/subagents/<sub>.jsonl     of a subagent, or one folder below
 <home>/projects/<folder>/agent-transcripts/<id>.jsonl  <id>.txt           older ones
 <home>/chats/<hash of folder>/<id>/store.db  meta.json                    a chat of the CLI
+anywhere: <title>.md                                                      a chat that was exported
 
 Where a session has both, the chat is the one that is read: it says more.
 """
@@ -11,8 +12,13 @@ Where a session has both, the chat is the one that is read: it says more.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from io import BytesIO
+from itertools import islice
+from os.path import splitext
 from pathlib import Path
 
 from msgspec import structs
@@ -20,13 +26,16 @@ from msgspec import structs
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
-from muniment.sources.cursor import database
+from muniment.sources.cursor import database, exported
 
 NAME = "cursor"
 TRANSCRIPTS, CHATS, STORE, META = "agent-transcripts", "chats", "store.db", "meta.json"
+_BELOW, _SUFFIXES = f"{os.sep}{TRANSCRIPTS}{os.sep}", (".jsonl", ".txt")
 _LOOKED_AT = 20
 _CUT = re.compile(rb'\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:')
 _PLAIN = re.compile(rb"(?:user|assistant):\r?\n")
+_ASKED_PLAIN = re.compile(rb"user:\r?\n<user_query>")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _FIELDS = frozenset({"role", "message", "timestamp"})
 _ASKED = b"<user_query>"
 
@@ -40,26 +49,29 @@ def candidates(home: Path) -> Iterator[Path]:
     """Transcripts and chats below a home."""
     for folder in ("projects", CHATS):
         for entry in files.walk(home / folder):
-            path = Path(entry.path)
-            if path.name == STORE or (TRANSCRIPTS in path.parts and path.suffix in (".jsonl", ".txt")):
-                yield path
+            if entry.name == STORE or (entry.name.endswith(_SUFFIXES) and _BELOW in entry.path):
+                yield Path(entry.path)
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """A database with Cursor's tables, or lines in which a role has a message.
+    """A database with Cursor's tables, an exported chat, or lines in which a role has a message.
 
     Damaged and unknown lines may stand among them: most are Cursor's, or one that nobody else would write."""
     if head.startswith(database.MAGIC):
         return database.is_chat(head)
+    if path.suffix == exported.SUFFIX:
+        return exported.is_export(head)
     if path.suffix == ".txt":
-        return TRANSCRIPTS in path.parts and bool(_PLAIN.match(head))
-    lines = [line for line in head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT] if line.strip()]
-    fit = [_is_line(line) for line in lines]
-    own = [line for line, fits in zip(lines, fit, strict=True) if fits]
-    if not any(b'"role"' in line for line in own):
-        return False
-    odd = fit[:-1].count(False)  # the last may be cut
-    return odd < len(own) or TRANSCRIPTS in path.parts or any(_ASKED in line for line in own)
+        return bool((_PLAIN if TRANSCRIPTS in path.parts else _ASKED_PLAIN).match(head))
+    fit: list[bool] = []
+    told = False
+    for line in islice(BytesIO(head), _LOOKED_AT):
+        if line.strip():
+            fit.append(own := _is_line(line))
+            told |= own and b'"role"' in line
+            if told and (TRANSCRIPTS in path.parts or (own and _ASKED in line)):
+                return True
+    return told and fit[:-1].count(False) < fit.count(True)  # the last may be cut
 
 
 def _is_line(line: bytes) -> bool:
@@ -78,6 +90,9 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
     indexes: dict[Path, dict[str, list[Path]]] = {}
     met: set[tuple[Path, str]] = set()
     for path in paths:
+        if path.suffix == exported.SUFFIX:
+            yield from _export(path, root)
+            continue
         home, native_id = _home_of(path), _native_id(path)
         top = home or root
         if (top, native_id) in met:
@@ -88,6 +103,12 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
         own = indexes[home].get(native_id, [path]) if home else [path]
         if present := tuple(_files(own, top)):
             yield found_session(NAME, native_id, top, home in known_homes, present)
+
+
+def _export(path: Path, root: Path) -> Iterator[Found]:
+    """A chat that lies where somebody put it; several exports of it are several versions."""
+    if main := source_file(path, root, "main"):
+        yield found_session(NAME, exported.native_id(path, head_of(path)), root, False, (main,))
 
 
 def _index(home: Path) -> dict[str, list[Path]]:
@@ -102,7 +123,7 @@ def _files(own: list[Path], top: Path) -> Iterator[SourceFile]:
     ordered = sorted(own, key=lambda path: (path.name != STORE, path.suffix != ".jsonl", str(path)))
     main = next((path for path in ordered if not _is_subagent(path)), None)
     for path in ordered:
-        role = "sidechain" if _is_subagent(path) else "main" if path == main else "side"
+        role = "sidechain" if _is_subagent(path) else "main" if path is main else "side"
         if file := source_file(path, top, role, path.stem if role == "sidechain" else None):
             yield _settled(file) if path.name == STORE and role == "main" else file
         if path.name == STORE and (about := source_file(path.with_name(META), top, "side")):
@@ -116,7 +137,8 @@ def _settled(file: SourceFile) -> SourceFile:
 
 
 def _is_subagent(path: Path) -> bool:
-    return path.parent.name == "subagents" and TRANSCRIPTS in path.parts
+    parts = path.parts
+    return TRANSCRIPTS in parts and "subagents" in parts[parts.index(TRANSCRIPTS) : -1]
 
 
 def _home_of(path: Path) -> Path | None:
@@ -126,17 +148,26 @@ def _home_of(path: Path) -> Path | None:
         return Path(*above[:-3])
     if TRANSCRIPTS not in above:
         return None
-    projects = len(above) - 3 - above[::-1].index(TRANSCRIPTS)
-    return Path(*above[:projects]) if projects >= 0 and above[projects] == "projects" else None
+    return _home_above(*above[: len(above) - 1 - above[::-1].index(TRANSCRIPTS)])
+
+
+@lru_cache(maxsize=64)
+def _home_above(*parts: str) -> Path | None:
+    """The home of a project's folder."""
+    return Path(*parts[:-2]) if parts[-2:-1] == ("projects",) else None
 
 
 def _native_id(path: Path) -> str:
-    """The id in the path; a file that lies elsewhere goes by its own name, a database by its first page."""
-    parts = path.parts
-    if TRANSCRIPTS in parts:
-        return Path(parts[parts.index(TRANSCRIPTS) + 1]).stem
-    if path.name == STORE and path.parent.parent.parent.name == CHATS:
-        return path.parent.name
-    if path.suffix != ".jsonl":
+    """The id in the path; a file that lies elsewhere goes by its own name, a database by its first page.
+
+    Names of exported texts are alike: where they are no ids, the first prompt counts too."""
+    *above, name = path.parts
+    if TRANSCRIPTS in above:
+        return splitext((*above, name)[above.index(TRANSCRIPTS) + 1])[0]
+    if name == STORE and above[-3:-2] == [CHATS]:
+        return above[-1]
+    if path.suffix == ".txt" and not _UUID.fullmatch(path.stem):
+        return hashlib.sha256(os.fsencode(path.stem) + head_of(path).partition(b"</user_query>")[0]).hexdigest()
+    if path.suffix not in _SUFFIXES:
         return database.native_id(path) or hashlib.sha256(head_of(path)).hexdigest()
     return path.stem

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import Any, cast
 
-from muniment.model import Ref, Text, Thinking, Tool, Unknown, codec
+from muniment.model import Event, Ref, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.builder import quiet
 from muniment.sources.chats import Image, Part, Result, Said, text, without
-from muniment.sources.cursor import plain
+from muniment.sources.cursor import asked, exported, plain
 from muniment.sources.history import time_of
 
-_ASKED, _END = "<user_query>", "</user_query>"
-_INJECTED = re.compile(r"\s*<(?:user_info|rules|project_layout|agent_skills|git_status|open_and_recently)")
+_WITHHELD = "[REDACTED]"
 _SAID = frozenset({"role", "content"})
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 
 
 def tell(line: dict[str, Any], ref: Ref) -> Said:
     """One line of a transcript or a chat."""
+    if line.get("exported") in exported.KINDS:
+        return _exported(line, text(line, "raw") or "", ref)
     if "kind" in line and "raw" in line:
         return _plain(str(line["kind"]), text(line, "raw") or "", ref)
     if "about" in line:
@@ -28,9 +30,20 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
     message = codec.mapping(line.get("message"))
     role = text(line, "role", "kind") or text(message, "role")
     ref = _ref(line, ref)
+    if line.get("type") == "turn_ended" and not message:
+        return Said((_ended(line, ref),), ref=ref)
     if not message or line.get("left") is True:
         return Said((quiet("left out of the chat" if message else text(line, "type") or "line", ref, line),), ref=ref)
     return _message(role or "", message, ref)
+
+
+def _ended(line: dict[str, Any], ref: Ref) -> Event:
+    """The end of a turn; one that did not end well is shown."""
+    words = text(line, "error", "status")
+    if line.get("status") == "success" or not words:
+        return quiet("turn_ended", ref, line)
+    status = text(line, "status") or "error"
+    return Event("interrupted" if status == "aborted" else status, words, line, ref)
 
 
 def _ref(line: dict[str, Any], ref: Ref) -> Ref:
@@ -52,12 +65,38 @@ def _message(role: str, message: dict[str, Any], ref: Ref) -> Said:
         return Said((quiet(f"{role} prompt", ref, content),), ref=ref)
     parts = [_part(part, ref, number) for number, part in enumerate(_listed(content))]
     if role == "user":
-        parts = [made for part in parts for made in _asked(part, ref)]
-        spoken = any(not isinstance(part, Result) and getattr(part, "kind", "") != "context" for part in parts)
-        return Said(tuple(parts), "user" if spoken else None, ref, opens=spoken)
+        return prompt(parts, ref)
     raw = None if message.keys() <= _SAID else without(message, *_SAID) or None
     joins = ref.id is None  # of a transcript, in which nothing stands between two answers
-    return Said(tuple(parts), "assistant" if role == "assistant" else None, ref, joins=joins, raw=raw)
+    return Said(_answer(parts), "assistant" if role == "assistant" else None, ref, joins=joins, raw=raw)
+
+
+def _answer(parts: list[Part]) -> tuple[Part, ...]:
+    told = (spoken(part.text, part.ref) if isinstance(part, Text) else [part] for part in parts)
+    return tuple(chain.from_iterable(told))
+
+
+def spoken(words: str, ref: Ref) -> list[Part]:
+    """A text of the model. The word for a withheld thought is all of it, or a paragraph of its own behind it."""
+    if not words.endswith(_WITHHELD):
+        return [Text(words, ref)]
+    before, _, last = words.rpartition("\n\n")
+    if last != _WITHHELD:
+        return [Text(words, ref)]
+    return [*([Text(before, ref)] if before else []), Thinking(last, redacted=True, ref=ref)]
+
+
+def prompt(parts: list[Part], ref: Ref) -> Said:
+    """A prompt, unless all of it is the program's."""
+    at = ref.at
+    for part in parts:
+        at = at or (asked.time_in(part.text) if isinstance(part, Text) else None)
+    ref = Ref(ref.offset, ref.length, ref.id, at=at)
+    made: list[Part] = []
+    for part in parts:
+        made += asked.parts(part.text, ref) if isinstance(part, Text) else [part]
+    opens = not all(isinstance(part, (Result, Event)) for part in made)
+    return Said(tuple(made), "user" if opens else None, ref, opens)
 
 
 def _listed(content: Any) -> list[Any]:
@@ -95,34 +134,11 @@ def _image(part: dict[str, Any]) -> Image | None:
     return Image(found[1], found[2]) if found else None
 
 
-def _asked(part: Part, ref: Ref) -> list[Part]:
-    """What the human wrote stands in a tag of its own; around it the program says where and when."""
-    if not isinstance(part, Text):
-        return [part]
-    around, asked = _queries(part.text)
-    if not asked:
-        return [quiet("context", ref, part.text)] if _INJECTED.match(part.text) else [part]
-    return [*([quiet("context", ref, around)] if around else []), *(Text(query, ref) for query in asked)]
-
-
-def _queries(said: str) -> tuple[str, list[str]]:
-    """What stands around the tags, and what stands in them."""
-    around: list[str] = []
-    asked: list[str] = []
-    before, begun, rest = said.partition(_ASKED)
-    while begun and _END in rest:
-        query, _, behind = rest.partition(_END)
-        around.append(before)
-        asked.append(query.strip("\r\n"))
-        before, begun, rest = behind.partition(_ASKED)
-    return "".join([*around, before, begun, rest]).strip(), asked
-
-
 def _plain(kind: str, raw: str, ref: Ref) -> Said:
     """A piece of an old transcript."""
     said = plain.body(raw)
     if kind == "user":
-        return Said(tuple(_asked(Text(said, ref), ref)), "user", ref, opens=True)
+        return prompt([Text(said, ref)], ref)
     if kind == "assistant":
         return Said((Text(said, ref),) if said else (quiet("turn", ref),), "assistant", ref)
     if kind == "thinking":
@@ -130,6 +146,21 @@ def _plain(kind: str, raw: str, ref: Ref) -> Said:
     if kind == "call":
         name, _, given = said.strip().partition("\n")
         return Said((Tool(f"call-{ref.offset}", name.strip(), {"text": given}, ref=ref),), ref=ref)
+    if kind == "answer":
+        return Said((Text(raw.strip("\r\n"), ref),), ref=ref)
+    if kind == "returned":
+        return Said((quiet("tool result", ref, said.strip()),), ref=ref)
     if kind == "result":
         return Said((Tool(f"result-{ref.offset}", output=(Text(said.strip()),), ref=ref, result=ref),), ref=ref)
     return Said((quiet("head", ref, raw),), ref=ref)
+
+
+def _exported(line: dict[str, Any], raw: str, ref: Ref) -> Said:
+    """A piece of an exported chat."""
+    if line["exported"] == "head":
+        title = text(line, "title")
+        named = (quiet("title", ref, {"title": title, "by": "ai"}),) if title else ()
+        return Said((quiet("exported", ref, raw), *named), ref=ref)
+    said, client, asks = exported.body(raw), text(line, "client"), line["exported"] == "user"
+    parts = (Text(said, ref),) if said else ()
+    return Said(parts, "user" if asks else "assistant", ref, asks, fields={"client": client} if client else {})
