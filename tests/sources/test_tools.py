@@ -153,6 +153,21 @@ def _named(agent: str, name: str | None) -> SharedTool:
             ("Grep", {"pattern": "x", "glob": "*.py", "output_mode": "content", "-n": True}),
         ),
         (
+            "opencode",
+            "claude-code",
+            "shell",
+            {"command": "ls", "timeout": 5},
+            ("Bash", {"command": "ls", "timeout": 5}),
+        ),
+        ("opencode", "claude-code", "read", {"path": "/a"}, ("Read", {"file_path": "/a"})),
+        (
+            "opencode",
+            "claude-code",
+            "edit",
+            {"path": "/a", "oldString": "x", "newString": "y"},
+            ("Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}),
+        ),
+        (
             "claude-code",
             "opencode",
             "Task",

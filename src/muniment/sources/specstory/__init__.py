@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from muniment.model import Facts, Round
 from muniment.sources.base import Claim, Found
+from muniment.sources.lines import Record
 from muniment.sources.loose import LooseSource
-from muniment.sources.specstory import claims, find, markdown, told
+from muniment.sources.specstory import claims, find, markdown, read
 
 
 class SpecStory(LooseSource):
@@ -29,7 +31,6 @@ class SpecStory(LooseSource):
     name = find.NAME
     title = "SpecStory"
     family = "specstory"
-    tell = staticmethod(told.tell)
 
     def candidates(self, home: Path) -> Iterator[Path]:
         return find.candidates(home)
@@ -42,6 +43,9 @@ class SpecStory(LooseSource):
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         return markdown.lines(pieces)
+
+    def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
+        return read.read(records, facts)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

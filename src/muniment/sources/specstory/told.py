@@ -1,137 +1,117 @@
-"""What a piece of a history says.
-
-A tool's block is rendered for people: what was asked for and what came back cannot be told apart for certain. Its
-summary is taken as the input, all below it as the output.
-"""
+"""What the pieces of a history say that are no tools: its top, labels of turns, thoughts."""
 
 from __future__ import annotations
 
-import html
 import re
-from typing import Any
 
-from muniment.model import Ref, Text, Thinking, Tool, Unknown
-from muniment.sources.builder import quiet
-from muniment.sources.chats import Said, text
+from muniment.sources.claude.prompts import injected_kind
 from muniment.sources.specstory.find import SESSION
-from muniment.sources.specstory.markdown import TURN
 
-_TITLE = re.compile(
-    r"^#{1,2} (?!SpecStory[ \t\r]*$)(.{1,300}?)(?: \([^()\n]*\d:\d\d[^()\n]*\))?[ \t\r]{0,9}$", re.MULTILINE
+_HEADING = re.compile(
+    r"^#{1,2} (?!SpecStory[ \t\r]*$)(?P<title>.{1,300}?)(?: \((?P<at>[^()\n]*\d:\d\d[^()\n]*)\))?[ \t\r]{0,9}$",
+    re.MULTILINE,
 )
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T_](\d\d:\d\d)(:\d\d)?(?: ?(Z|[+-]\d\d:?\d\d))?")
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d)(?![\d:]))?(?: ?(Z|[+-]\d\d:?\d\d))?",
+)
+_SIDE = re.compile(r" (?:- sidechain\b|\(sidechain\))")
 _MODEL = re.compile(r"\bmodel ([^,]+)")
 _OPENING = re.compile(r"\s*(?:<(?:think|tool-use|details)\b[^>\n]*>\s*)*(?:<summary>(.*?)</summary>)?", re.DOTALL)
 _CLOSING = ("</think>", "</tool-use>", "</details>")
 _USUAL = "Thought Process"
-_NAMED = re.compile(r'<tool-use\b[^>\n]*? data-tool-name="([^"\n]*)"')
-_TYPED = re.compile(r'<tool-use\b[^>\n]*? data-tool-type="([^"\n]*)"')
 
 
-def tell(line: dict[str, Any], ref: Ref) -> Said:
-    """One piece of a history."""
-    kind, raw = text(line, "kind") or "", text(line, "raw") or ""
-    if kind == "head":
-        return _head(raw, ref)
-    if kind in ("user", "agent"):
-        return _turn(kind, raw, ref)
-    if kind == "think":
-        return Said((Thinking(_thought(raw), ref=ref),), ref=ref)
-    if kind == "tool":
-        return Said((_tool(raw, ref),), ref=ref)
-    if kind == "text":
-        return Said((Text(trimmed(raw), ref),), ref=ref)
-    return Said((Unknown(kind=kind or "line", value=line, ref=ref),), ref=ref)
-
-
-def _head(raw: str, ref: Ref) -> Said:
-    session = SESSION.search(raw)
-    at = Ref(ref.offset, ref.length, at=time_of(session["at"] or "") if session else None)
-    parts = [quiet("head", at, raw)]
-    if title := _TITLE.search(raw):
-        parts.append(quiet("title", at, {"title": title[1].strip(), "by": "ai"}))
-    if session:
-        parts.append(quiet("link", at, {"kind": "rendered", "session": session["id"]}))
-    return Said(tuple(parts), ref=at)
-
-
-def _turn(kind: str, raw: str, ref: Ref) -> Said:
-    label, body = split_turn(raw)
-    ref = Ref(ref.offset, ref.length, at=time_of(label))
-    said = (Text(body, ref),) if body else ()
-    if kind == "user":
-        return Said(said, "user", ref, opens=True)
-    model = model_of(label)
-    return Said(said or (quiet("turn", ref),), "assistant", ref, fields={"model": model} if model else {})
+def head(raw: str) -> tuple[str | None, str | None, str | None]:
+    """What stands at the top: the title, the session that the history was made from, and its time."""
+    session, heading = SESSION.search(raw), _HEADING.search(raw)
+    title, at = (heading["title"].strip(), heading["at"]) if heading else (None, None)
+    if title and _TIME.fullmatch(title):
+        title, at = None, title
+    begun = time_of(session["at"] or "") if session else None
+    return title, session and session["id"], begun or time_of(at or "", unsaid=None)
 
 
 def split_turn(raw: str) -> tuple[str, str]:
     """The label of a turn, and what is said in it."""
-    turn = TURN.match(raw)
-    return (turn["label"], trimmed(raw[turn.end() :])) if turn else ("", trimmed(raw))
+    label, _, body = raw.partition("\n")
+    return label.strip().removeprefix("_**").removesuffix("**_"), trimmed(body)
 
 
-def _thought(raw: str) -> str:
-    summary, inside = _block(raw)
+def is_side(label: str) -> bool:
+    """Whether it is a subagent that speaks, or is spoken to."""
+    return "sidechain" in label and bool(_SIDE.search(label))
+
+
+def is_prompt(raw: str) -> bool:
+    """Whether a turn of the user is what a person asked for."""
+    label, body = split_turn(raw)
+    return not is_side(label) and not injected_kind(body)
+
+
+def thought(raw: str) -> str:
+    """What a model thought."""
+    summary, inside = block(raw, *span(raw))
     return inside if summary in ("", _USUAL) else f"{summary}\n\n{inside}"
 
 
-def _tool(raw: str, ref: Ref) -> Tool:
-    summary, inside = _block(raw)
-    name, type_ = _NAMED.match(raw), _TYPED.match(raw)
-    asked = {"summary": html.unescape(summary)}
-    if type_:
-        asked["type"] = html.unescape(type_[1])
-    named = html.unescape(name[1]) if name else "tool"
-    return Tool(f"tool-{ref.offset}", named, asked, (Text(inside),), ref=ref, result=ref)
+# Outputs are long: what is not part of them is passed over before anything is copied.
 
 
-def _block(raw: str) -> tuple[str, str]:
+def block(raw: str, begin: int, end: int) -> tuple[str, str]:
     """The summary of a block and what is inside it, without the tags that open and close it."""
-    opening = _OPENING.match(raw)
-    summary = opening[1].strip() if opening and opening[1] else ""
-    inside = _unclosed(trimmed(raw[opening.end() if opening else 0 :]))
-    return summary, inside.strip("\n")
-
-
-def _unclosed(inside: str) -> str:
-    """Without the tags that close a block. All are found before anything is cut off: there may be very many."""
-    end = _behind_words(inside, len(inside))
-    while inside.endswith(_CLOSING, 0, end):
-        end = _behind_words(inside, inside.rindex("<", 0, end))
-    return inside[:end]
-
-
-def _behind_words(said: str, end: int) -> int:
-    """Where the space begins that stands before an end."""
-    while end and said[end - 1].isspace():
-        end -= 1
-    return end
+    opening = _OPENING.match(raw, begin, end)
+    summary, begin = ((opening[1] or "").strip(), opening.end()) if opening else ("", begin)
+    while raw.endswith(_CLOSING, begin, end):
+        end = raw.rindex("<", begin, end)
+        while end > begin and raw[end - 1].isspace():
+            end -= 1
+    return summary, _bare(raw, begin, end)
 
 
 def trimmed(raw: str) -> str:
     """Without the rule that ends a turn and the empty lines around it."""
-    raw = raw.strip("\r\n")
-    end = len(raw)
-    while raw.endswith("\n---", 0, end) or (end == 3 and raw.startswith("---")):
-        end -= 3
-        while end and raw[end - 1] in "\r\n":
-            end -= 1
-    return raw[:end]
+    begin, end = span(raw)
+    return raw[begin:end]
 
 
-def time_of(words: str) -> str | None:
-    """A time as SpecStory writes it; older versions write those of the reader's country, which cannot be told."""
+def span(raw: str) -> tuple[int, int]:
+    """Where the trimmed text begins and ends."""
+    begin, end = _inner(raw, 0, len(raw))
+    while raw.endswith("\n---", begin, end) or (end - begin == 3 and raw.startswith("---", begin)):
+        begin, end = _inner(raw, begin, end - 3)
+    return begin, end
+
+
+def _bare(raw: str, begin: int, end: int) -> str:
+    begin, end = _inner(raw, begin, end)
+    return raw[begin:end]
+
+
+def _inner(raw: str, begin: int, end: int) -> tuple[int, int]:
+    """Without the ends of lines at both ends."""
+    while begin < end and raw[end - 1] in "\r\n":
+        end -= 1
+    while begin < end and raw[begin] in "\r\n":
+        begin += 1
+    return begin, end
+
+
+def time_of(words: str, unsaid: str | None = "Z") -> str | None:
+    """A time as SpecStory writes it, none if neither it nor `unsaid` tells the zone.
+
+    Older versions write those of the reader's country, which cannot be told."""
     found = _TIME.search(words)
-    if not found:
-        return None
-    return f"{found[1]}T{found[2]}{found[3] or ':00'}{found[4] or 'Z'}"
+    day, hour, minute, second, zone = found.groups() if found else (None, None, None, None, None)
+    zone = zone or unsaid
+    return f"{day}T{hour}:{minute}:{second or '00'}{zone}" if day and zone else None
 
 
 def model_of(label: str) -> str | None:
     """The model in a label: `Agent (model x, mode Agent)`, `Agent (x 2026-01-02 03:04:05Z)`, `Assistant (x)`."""
+    if "sidechain" in label:
+        label = _SIDE.sub("", label)
     _, bracket, inside = label.partition("(")
     inside = _TIME.sub("", inside.rpartition(")")[0]).strip() if bracket else ""
-    named = _MODEL.search(inside)
+    named = _MODEL.search(inside) if "model " in inside else None
     name = named[1].strip() if named else inside
-    return name if name and "," not in name and name != "sidechain" else None
+    return name if name and "," not in name else None
