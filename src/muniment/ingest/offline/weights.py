@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WEIGHTS = (-6.0, 4.11, 3.17, 3.33, -1.41, -1.39, 0.72, 1.94, 1.44, -1.13, 0.97)
+WEIGHTS = (-6.0, 4.11, 3.18, 3.34, -1.41, -1.39, 0.72, 1.94, 1.44, -1.13, 0.96)
 
 THRESHOLD = 0.4
 """Below one half, because a boundary that is missed joins two engagements under one name."""
