@@ -9,7 +9,7 @@ from statistics import median
 
 from .contenders import Contender, Home, Muniment
 from .process import Ceiling, Run, measure
-from .trees import Tree, discard, lay_out, warm
+from .trees import Tree, discard, lay_out, settle, warm
 
 REPEATS = 7
 """How often a short command is run; its figure is the median."""
@@ -86,6 +86,7 @@ class Arena:
         """All contenders on one tree: from nothing, again with nothing new, and the reading commands."""
         told(f"{tree.title}:")
         warm(tree)
+        settle(self.homes.parent)
         result = Comparison(tree)
         self._first_runs(result, rounds)
         self._runs_again(result)

@@ -20,7 +20,8 @@ METHOD = f"""\
 The input is grown from real, published Claude Code sessions, with new identities and otherwise the original bytes; the
 same arguments always grow the same tree. Every tool gets the same files as `~/.claude/projects` of a home folder of its
 own and a bare environment. All tools run in this one run, turn about, in alternating order, with the files in the page
-cache.
+cache. Before that the bench waits, at most seven minutes, until files that were deleted earlier no longer make new ones
+dearer.
 
 - **First run**: from an empty data folder to the end of the process; best and worst of the runs.
 - **Nothing new**: the same command again; the median of {REPEATS} runs.

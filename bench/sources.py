@@ -13,7 +13,7 @@ from .compare import told
 from .process import Ceiling, Run, measure
 from .shapes import SPOKEN, grown
 from .tables import figure, table
-from .trees import Corpus, Tree, described, discard, fresh, has_uuid, warm
+from .trees import Corpus, Tree, described, discard, fresh, has_uuid, settle, warm
 
 BYTES = 60_000_000
 QUICK_BYTES = 4_000_000
@@ -68,6 +68,7 @@ def inscribe_every_source(muniment: Path, corpus: Corpus, ceiling: Ceiling, quic
     trees[SMALL] = small_files(corpus, SMALL_FILES // 10 if quick else SMALL_FILES)
     work = corpus.work / f"sources-{os.getpid()}"
     speeds = [Speed(name, tree) for name, tree in trees.items()]
+    settle(corpus.work)
     try:
         for number in range(1 if quick else ROUNDS):
             for speed in speeds:
