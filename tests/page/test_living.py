@@ -82,6 +82,19 @@ def test_a_running_session_is_followed_until_one_scrolls_up(visit: Open, growing
     assert resting(read) == before, "the place is kept"
 
 
+def test_a_hand_that_scrolls_is_not_pulled_back_to_where_the_page_went(visit: Open, growing: Growing) -> None:
+    growing.more(30)
+    page = visit(f"/s/{growing.session.id}#r1", size=(1280, 600))
+    ready(page)
+    page.locator(".rows").hover()
+    page.keyboard.press("f")
+    until(page, lambda: page.evaluate(_FROM_END) < 80)
+    page.mouse.wheel(0, -1500)  # at once: the rows above the end are not yet measured
+    until(page, lambda: page.evaluate(_FROM_END) > 300)
+    settle(page)
+    assert page.evaluate(_FROM_END) > 300
+
+
 # -- edits
 
 
