@@ -32,6 +32,10 @@ SYNC_BYTES = 64 << 20
 """Of sources that were inscribed, before the disk is told to begin."""
 HELD_BYTES = 16 << 20
 """Words of one session that may wait in memory for its end."""
+FINISHED_BYTES = 4 << 20
+"""Words of whole sessions that wait for each other."""
+SESSION_BYTES = 8 << 10
+"""What a session counts for beside its words."""
 
 Report = Callable[[Outcome], None]
 Seen = tuple[str, str, str]
@@ -169,6 +173,9 @@ class _Writer:
         self.held: dict[int, list[Begin | Rows]] = {}
         """What the workers said about sessions that are not done: a session that fails leaves no trace."""
         self.held_bytes: dict[int, int] = {}
+        self.finished: list[tuple[int, list[Begin | Rows], Done]] = []
+        """Sessions that are done and not yet in the index, and who told of them."""
+        self.finished_bytes = 0
         self.begun: dict[int, tuple[int, Begin]] = {}
         self.uncommitted = 0
         self.obsolete: list[str] = []
@@ -185,6 +192,7 @@ class _Writer:
                 self.take(worker, message)
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
+                self._put_finished()
                 self._drop_unfinished()
                 listings.write_archive_listings(self.layout, self.target)
                 self._commit()
@@ -213,8 +221,7 @@ class _Writer:
             case Begin() | Rows():
                 self._hold(worker, message)
             case Done():
-                self._release(worker)
-                self._done(message)
+                self._finish(worker, message)
             case Outcome():
                 if message.what == "failed":
                     self._drop(worker, message.session_id)
@@ -228,15 +235,30 @@ class _Writer:
         size = message.text_bytes if isinstance(message, Rows) else 0
         self.held_bytes[worker] = self.held_bytes.get(worker, 0) + size
         if self.held_bytes[worker] > HELD_BYTES:
-            self._release(worker)
+            self._put_finished()  # what this worker said before comes first
+            self._put(worker, self.held.pop(worker))
+            self.held_bytes[worker] = 0
 
-    def _release(self, worker: int) -> None:
-        for message in self.held.pop(worker, []):
+    def _finish(self, worker: int, message: Done) -> None:
+        """A session is whole. It waits for others: between two sessions the index grows cold in the processor's cache,
+        and one after the other they cost a tenth less time than each when it is done."""
+        self.finished.append((worker, self.held.pop(worker, []), message))
+        self.finished_bytes += SESSION_BYTES + self.held_bytes.pop(worker, 0)
+        if self.finished_bytes > FINISHED_BYTES:
+            self._put_finished()
+
+    def _put_finished(self) -> None:
+        for worker, said, done in self.finished:
+            self._put(worker, said)
+            self._done(done)
+        self.finished, self.finished_bytes = [], 0
+
+    def _put(self, worker: int, said: list[Begin | Rows]) -> None:
+        for message in said:
             if isinstance(message, Begin):
                 self._begin(worker, message)
             else:
                 self._rows(worker, message)
-        self.held_bytes[worker] = 0
 
     def _drop(self, worker: int, session_id: str) -> None:
         """Of a session that failed after some of its rows had to be let in, everything is read again next time."""

@@ -7,11 +7,9 @@ prompt of Codex is an event until its turn begins. Then its row is told so; its 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 
 from muniment.errors import MunimentError
 from muniment.inscribe.messages import Progress
-from muniment.model import Round
 from muniment.store import rounds, rows
 from muniment.store.layout import Shelf
 from muniment.store.rows import NOTHING, Place, Span
@@ -58,15 +56,12 @@ def _indexed(shelf: Shelf, side: str | None, first: int, progress: Progress) -> 
         stored = rounds.load(shelf, first)
     except MunimentError:
         return None
-    known = fingerprint(stored, side, progress.indexed) == progress.open_texts
-    return list(_texts(stored, side, progress.indexed)) if known else None
+    texts = list(rows.placed(stored, side))
+    known = fingerprint([place for place, _ in texts], progress.indexed) == progress.open_texts
+    return [(place, text) for place, text in texts if place[-1] < progress.indexed] if known else None
 
 
-def fingerprint(round_: Round | None, side: str | None, until: int) -> int:
+def fingerprint(places: list[Place], until: int) -> int:
     """Of the places of a round's texts: another one for a file that a killed run left."""
-    places = [place for place, _ in _texts(round_, side, until)] if round_ else []
-    return zlib.crc32(repr(places).encode("utf-8", "surrogatepass"))
-
-
-def _texts(round_: Round, side: str | None, until: int) -> Iterator[tuple[Place, str]]:
-    return (placed for placed in rows.placed(round_, side) if placed[0][-1] < until)
+    before = [place for place in places if place[-1] < until]
+    return zlib.crc32(repr(before).encode("utf-8", "surrogatepass"))

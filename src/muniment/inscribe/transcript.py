@@ -49,6 +49,8 @@ class TranscriptWriter:
         self.unended: list[bytes] = []
         self.round_rows: list[rows.RoundRow] = []
         self.sent_rounds = 0
+        self.places: list[rows.Place] = []
+        """Of the texts of the round that came last."""
         self.texts: list[rows.TextRow] = []
         self.usage: list[rows.UsageRow] = []
         self.branches: list[tuple[int, int]] = []
@@ -129,9 +131,13 @@ class TranscriptWriter:
             self.round_rows.append(self._row(round_))
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
-        for row in rows.text_rows(round_, self.side, self.open.has):
-            self.texts.append(row)
-            self.waiting_bytes += len(row[1][0])
+        self.places = []
+        for place, text in rows.placed(round_, self.side):
+            self.places.append(place)
+            if self.open.has(place, text) or not (words := rows.words_in(text)):
+                continue
+            self.texts.append((place, words))
+            self.waiting_bytes += len(words[0])
             if self.waiting_bytes > ROWS_BYTES:
                 self._flush()
 
@@ -182,7 +188,7 @@ class TranscriptWriter:
             before=before,
             facts=self.facts,
             edition=kept.edition,
-            open_texts=fingerprint(self.previous, self.side, indexed),
+            open_texts=fingerprint(self.places, indexed),
         )
 
     def _former_rows(self) -> list[rows.RoundRow]:

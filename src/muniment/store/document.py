@@ -245,7 +245,9 @@ def _scalar(value: Any) -> str:
     """A value as JSON on one line. A text has no quote or backslash here: if it can be printed, it is as it is."""
     if isinstance(value, str):
         return f'"{value}"' if value.isprintable() else codec.encode(value).decode()
-    return str(value) if type(value) is int else _on_one_line(value)
+    if isinstance(value, int):
+        return str(value) if type(value) is int else "true" if value else "false"
+    return _on_one_line(value)
 
 
 def _render_output(tool: Tool, media_folder: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -135,13 +135,17 @@ def placed(round_: Round, sidechain: str | None) -> Iterator[tuple[Place, str]]:
         yield (number, kind, fit(tool), side, offset), text
 
 
-def text_rows(
-    round_: Round, sidechain: str | None, is_known: Callable[[Place, str], bool] = lambda place, text: False
-) -> Iterator[TextRow]:
-    """Searchable text of a round, but for what is indexed already."""
+def text_rows(round_: Round, sidechain: str | None) -> Iterator[TextRow]:
+    """Searchable text of a round."""
     for place, text in placed(round_, sidechain):
-        if not is_known(place, text) and (body := storable(text)) and not body.isspace():
-            yield place, indexed(body)
+        if words := words_in(text):
+            yield place, words
+
+
+def words_in(text: str) -> Words | None:
+    """What can be searched for in a text; None in one that is blank."""
+    body = storable(text)
+    return indexed(body) if body and not body.isspace() else None
 
 
 def input_text(tool: Tool) -> str:
