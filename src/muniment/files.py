@@ -173,7 +173,7 @@ def chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes
 def changed_at(path: Path) -> tuple[int, int]:
     """Time and size of a file; zeros if it is not there. A key for what was read from it."""
     try:
-        status = path.stat(follow_symlinks=False)
+        status = os.stat(path, follow_symlinks=False)
     except OSError:
         return (0, 0)
     return (status.st_mtime_ns, status.st_size)
