@@ -84,8 +84,9 @@ class Round(Struct, frozen=True, omit_defaults=True):
     @property
     def started(self) -> str | None:
         """Time of the prompt, else of the first message that has one."""
-        if self.prompt and self.prompt.at:
-            return self.prompt.at
+        prompt = self.prompt
+        if prompt and prompt.at:
+            return prompt.at
         return next((m.at for m in self.messages if m.at), None)
 
     @property
