@@ -191,10 +191,11 @@ class _Writer:
         try:
             for worker, message in conversation(self.layout, pool, tasks):
                 self.take(worker, message)
+            self._put_finished()
         finally:
             if sys.exc_info()[0] in (None, KeyboardInterrupt):
-                self._put_finished()
                 self._drop_unfinished()
+                self._put_finished()  # what an interruption left waiting
                 listings.write_archive_listings(self.layout, self.target)
                 self._commit()
             else:
@@ -250,10 +251,12 @@ class _Writer:
             self._put_finished()
 
     def _put_finished(self) -> None:
-        for worker, said, done in self.finished:
+        """One by one: an interruption costs no more than the session that is under way."""
+        while self.finished:
+            worker, said, done = self.finished.pop(0)
             self._put(worker, said)
             self._done(done)
-        self.finished, self.finished_bytes = [], 0
+        self.finished_bytes = 0
 
     def _put(self, worker: int, said: list[Begin | Rows]) -> None:
         for message in said:
@@ -271,7 +274,7 @@ class _Writer:
             self.target.distrust(session_id)
 
     def _drop_unfinished(self) -> None:
-        """Of a very large session that an interruption cut off, some rows are there already."""
+        """Of a session that an interruption cut off on its way into the index, some rows are there already."""
         for worker, (_, begun) in list(self.begun.items()):
             self._drop(worker, begun.session_id)
 

@@ -114,3 +114,26 @@ def test_an_interruption_leaves_no_half_of_a_large_session(
     assert [row.session_id for row in archive.sessions()] == [whole.id]
     archive.inscribe([home])
     assert {row.session_id: row.rounds for row in archive.sessions()} == {whole.id: 2, cut.id: 2}
+
+
+def test_an_interruption_keeps_whole_sessions_that_wait_for_each_other(
+    archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without workers they go into the index together; of the one that was under way nothing is left there."""
+    ids = [f"aaaaaaaa-2222-4333-8444-55555555555{number}" for number in range(4)]
+    for session in ids:
+        conversation(2, session).write(home)
+    put, calls = Index.put_usage, iter(range(9))
+
+    def interrupted_once(self: Index, key: int, rows: Any) -> None:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        put(self, key, rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Index, "put_usage", interrupted_once)
+        with pytest.raises(KeyboardInterrupt):
+            archive.inscribe([home])
+    assert len({row.session_id for row in archive.sessions()}) == 3
+    archive.inscribe([home])
+    assert {row.session_id: row.rounds for row in archive.sessions()} == dict.fromkeys(ids, 2)
