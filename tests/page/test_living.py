@@ -88,11 +88,23 @@ def test_a_hand_that_scrolls_is_not_pulled_back_to_where_the_page_went(visit: Op
     ready(page)
     page.locator(".rows").hover()
     page.keyboard.press("f")
+    expect(page.get_by_role("button", name="Follow")).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
     until(page, lambda: page.evaluate(_FROM_END) < 80)
     page.mouse.wheel(0, -1500)  # at once: the rows above the end are not yet measured
     until(page, lambda: page.evaluate(_FROM_END) > 300)
     settle(page)
     assert page.evaluate(_FROM_END) > 300
+
+
+def test_blocks_are_walked_from_the_end_that_is_followed(visit: Open, growing: Growing) -> None:
+    growing.more(30)
+    page = visit(f"/s/{growing.session.id}#r1", size=(1280, 600))
+    ready(page)
+    page.keyboard.press("f")
+    until(page, lambda: page.evaluate(_FROM_END) < 80)
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    expect(page.locator(".row.current")).to_contain_text("reply number 41")
 
 
 # -- edits
