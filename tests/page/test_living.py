@@ -105,6 +105,9 @@ def test_blocks_are_walked_from_the_end_that_is_followed(visit: Open, growing: G
     page.keyboard.press("k")
     page.keyboard.press("j")
     expect(page.locator(".row.current")).to_contain_text("reply number 41")
+    growing.more()
+    expect(page.get_by_text("reply number 42")).to_be_in_viewport()
+    expect(page.locator(".row.current")).to_contain_text("reply number 41")
 
 
 # -- edits
