@@ -102,12 +102,12 @@ pins: .venv/.dev
 
 # Remove what the targets above made, save .bench and .clients, which are slow to get again.
 clean:
-	rm -rf web/node_modules src/muniment/surfaces/web/static src/muniment/store/_names.abi3.so
+	rm -rf web/node_modules src/muniment/surfaces/web/static src/muniment/store/_scan.abi3.so
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # The environments. A stamp is the time of the last install, so that nothing is installed twice.
-built = pyproject.toml hatch_build.py src/muniment/store/_names.c
+built = pyproject.toml hatch_build.py src/muniment/store/_scan.c
 .venv/.run: requirements/run.txt requirements/build.txt $(built) | .venv/bin/activate
 	$(call pip,.venv,install --quiet) --require-hashes -r requirements/run.txt -r requirements/build.txt
 	$(call pip,.venv,install --quiet) --no-deps --no-build-isolation -e .

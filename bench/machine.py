@@ -4,7 +4,7 @@ import os
 import platform
 from pathlib import Path
 
-from muniment.store import names
+from muniment.store import scan
 
 
 def facts() -> dict[str, str]:
@@ -14,7 +14,7 @@ def facts() -> dict[str, str]:
         "memory": f"{memory_bytes() / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "Python": platform.python_version(),
-        "C module of muniment": "no" if names.humped is names.humped_by_search else "yes",
+        "C module of muniment": "yes" if scan.IN_C else "no",
     }
 
 

@@ -15,7 +15,8 @@ from types import ModuleType
 import pytest
 from packaging.tags import sys_tags
 
-from muniment.store import names
+from muniment.store import scan
+from muniment.store.names import SHAPES
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,8 +39,8 @@ def source(tmp_path: Path, build_hook: ModuleType) -> Path:
 
 
 def loaded(path: Path) -> ModuleType:
-    loader = importlib.machinery.ExtensionFileLoader("_names", str(path))
-    spec = importlib.util.spec_from_loader("_names", loader)
+    loader = importlib.machinery.ExtensionFileLoader("_scan", str(path))
+    spec = importlib.util.spec_from_loader("_scan", loader)
     assert spec
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
@@ -49,14 +50,14 @@ def loaded(path: Path) -> ModuleType:
 @needs_compiler
 @pytest.mark.skipif(os.environ.get("MUNIMENT_NO_C") == "1", reason="it was not wanted")
 def test_the_c_module_is_there_where_it_can_be_built() -> None:
-    assert names.humped is not names.humped_by_search, "run `make page`"
+    assert scan.IN_C, "run `make page`"
 
 
 @needs_compiler
 def test_the_c_module_is_built_beside_its_source_and_works(build_hook: ModuleType, source: Path) -> None:
     built = build_hook.build_module(source)
     assert built.parent == (source / build_hook.C_SOURCE).parent
-    assert loaded(built).humped(b"see checkToken", names.SHAPES, 64) == {b"checkToken"}
+    assert loaded(built).humped(b"see checkToken", SHAPES, 64) == {b"checkToken"}
 
 
 @needs_compiler
@@ -82,7 +83,7 @@ def test_a_module_of_another_machine_is_made_anew(build_hook: ModuleType, source
     strange = (source / build_hook.C_SOURCE).with_suffix(".abi3.so")
     strange.write_bytes(b"not one of ours")
     os.utime(strange, (2e9, 2e9))
-    assert loaded(build_hook.build_module(source)).humped(b"aB", names.SHAPES, 64) == {b"aB"}
+    assert loaded(build_hook.build_module(source)).humped(b"aB", SHAPES, 64) == {b"aB"}
 
 
 def test_the_wheel_is_one_that_this_machine_takes(build_hook: ModuleType) -> None:
@@ -97,15 +98,15 @@ def test_one_may_build_without_the_c_module(
     (source / build_hook.C_SOURCE).with_suffix(".abi3.so").write_bytes(b"of another time")
     assert build_hook.build_module(source) is None
     assert "MUNIMENT_NO_C=1" in capfd.readouterr().err
-    assert [path.name for path in (source / build_hook.C_SOURCE).parent.iterdir()] == ["_names.c"]
+    assert [path.name for path in (source / build_hook.C_SOURCE).parent.iterdir()] == ["_scan.c"]
 
 
 def test_without_the_c_module_names_are_found_all_the_same() -> None:
     program = """
 import sys
-sys.modules["muniment.store._names"] = None
-from muniment.store import names, words
-assert names.humped is names.humped_by_search
+sys.modules["muniment.store._scan"] = None
+from muniment.store import scan, words
+assert not scan.IN_C
 print(words.hidden_words(b"see checkToken"))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

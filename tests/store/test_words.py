@@ -1,5 +1,7 @@
 """Words that a plain tokenizer misses."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,3 +59,11 @@ def test_a_megabyte_of_base64_gives_only_short_words() -> None:
 @given(st.text(st.characters(codec="utf-8"), max_size=60))
 def test_no_text_is_too_odd_and_nothing_is_made_up(text: str) -> None:
     assert all(word in text for word in words.hidden_words(text.encode()).split())
+
+
+def test_no_sign_and_no_icon_is_passed_over() -> None:
+    """Texts without any are told by a few bytes; those must begin every sign and every icon that there is."""
+    every = "".join(chr(code) for code in (*range(128, 0xD800), *range(0xE000, 0x110000)))
+    found = re.findall(f"[{words.SIGNS}{words.ICONS}]", every)
+    assert len(found) > 100_000
+    assert [sign for sign in found if not words.RARE.match(sign.encode())] == []

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from muniment.store.scan import has_any
+
 SIGN = "\u241b"
 HEADER = r"### \S+ · (?:user|assistant)$"
 MEDIA = r"!\[[^\]\n]*\]\([^)\n]*/media/[0-9a-f]{64}\.\w+\)$"
@@ -57,7 +59,7 @@ def to_bytes(text: str) -> bytes:
         data = text.encode()
     except UnicodeEncodeError:
         data = None
-    if data is not None and len(data.translate(None, _CONTROLS)) == len(data) and SIGN not in text:
+    if data is not None and not has_any(data, _CONTROLS) and SIGN not in text:
         return data
     return _UNSAFE.sub(lambda m: f"{SIGN}{ord(m[0]):x};", text).encode()
 

@@ -1,13 +1,10 @@
-"""Names of code in a text, and the words that they are made of: `checkToken`, `HTTPServer`.
-
-Finding them was a tenth of the time of an inscription, so there is a copy of it in C (`_names.c`, decision 0012). Where
-that could not be built, the function of this module does the same.
-"""
+"""Names of code in a text, and the words that they are made of: `checkToken`, `HTTPServer`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+
+from muniment.store.scan import humped
 
 _PART = re.compile(rb"(?:[A-Z]+(?![a-z])|[A-Z]?[a-z]+)[0-9]*")
 _MAX_NAME = 64
@@ -16,37 +13,6 @@ _MAX_NAMES = 1 << 16
 
 SHAPES = bytes(97 if 97 <= c <= 122 or 48 <= c <= 57 else 65 if 65 <= c <= 90 else 32 for c in range(256))
 """Letters as their case, digits as small ones, the rest as spaces: a name with a hump is found by plain search."""
-_HUMPS = (b"aA", b"AAa")
-"""Where a new word begins inside a name: `checkToken`, `HTTPServer`."""
-
-Humped = Callable[[bytes, bytes, int], set[bytes]]
-
-
-def humped_by_search(data: bytes, shapes: bytes, longest: int) -> set[bytes]:
-    """Names in which a capital begins a new word. A search per hump is far faster than a pattern per word."""
-    shape = data.translate(shapes)
-    names: set[bytes] = set()
-    for hump in _HUMPS:
-        at = shape.find(hump)
-        while at >= 0:
-            start = shape.rfind(b" ", 0, at) + 1
-            end = shape.find(b" ", at)
-            end = len(shape) if end < 0 else end
-            if end - start <= longest:
-                names.add(data[start:end])
-            at = shape.find(hump, end)
-    return names
-
-
-def _fastest() -> Humped:
-    try:
-        from muniment.store._names import humped
-    except ImportError:  # nobody had a compiler where this was built
-        return humped_by_search
-    return humped
-
-
-humped: Humped = _fastest()
 
 
 def parts_in(data: bytes) -> set[str]:

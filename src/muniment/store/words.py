@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 
 from muniment.store.names import parts_in
+from muniment.store.scan import foreign
 
-_SIGNS = (
+SIGNS = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
-_ICONS = "\u2066-\u2069\u23f4-\u23ff\u2b80-\u2bff\ue000-\uf8ff\U0001f000-\U0001fbff\U000e0000-\U0010fffd"
+ICONS = "\u2066-\u2069\u23f4-\u23ff\u2b80-\u2bff\ue000-\uf8ff\U0001f000-\U0001fbff\U000e0000-\U0010fffd"
 """Pictures that are letters to the tokenizer: those of terminal fonts, and those younger than its tables."""
-_CJK = re.compile(f"[{_SIGNS}]+")
-_ICON = re.compile(f"[{_ICONS}]")
-_ASCII = bytes(range(128))
+_CJK = re.compile(f"[{SIGNS}]+")
+_ICON = re.compile(f"[{ICONS}]")
+RARE = re.compile(rb"[\xe3-\xf4]|\xe2[\x81\x8f\xae\xaf]")
+"""With these begin all signs and icons, in UTF-8, and hardly anything else in a text of letters."""
 
 
 def indexed(data: bytes) -> tuple[bytes, str]:
@@ -35,10 +37,12 @@ def indexed(data: bytes) -> tuple[bytes, str]:
 
 def _part_signs(data: bytes, hidden: set[str]) -> bytes:
     """A text without icons, its signs apart from letters; the pairs of signs are added to what is hidden."""
-    foreign = data.translate(None, _ASCII).decode()  # short, so that it is cheap to look at
-    if _ICON.search(foreign):
+    strange = foreign(data)  # short, so that it is cheap to look at
+    if not RARE.search(strange):
+        return data
+    if _ICON.search(signs := strange.decode()):
         data = _ICON.sub(" ", data.decode()).encode()
-    if _CJK.search(foreign):
+    if _CJK.search(signs):
         text = data.decode()
         hidden.update(word for run in _CJK.findall(text) for word in (*pairs(run), run[-1]))
         data = _CJK.sub(r" \g<0> ", text).encode()
