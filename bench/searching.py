@@ -16,7 +16,7 @@ from msgspec import Struct
 from muniment.archive import Archive
 from muniment.model import Round
 from muniment.search import Query
-from muniment.store.rows import texts
+from muniment.store.rows import placed
 
 QUERIES = 200
 REPEATS = 3
@@ -106,7 +106,7 @@ def _sample(archive: Archive, dice: random.Random) -> Iterator[str]:
 
 
 def _texts(round_: Round) -> Iterator[str]:
-    for _, _, _, text in texts(round_):
+    for _, text in placed(round_):
         if text.strip():
             yield text[:20_000]
 

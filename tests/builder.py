@@ -78,3 +78,15 @@ def conversation(rounds: int = 3, session_id: str | None = None, cwd: str = "/w"
     for number in range(rounds):
         session.exchange(f"prompt {number}", f"reply {number}")
     return session
+
+
+def hurt(session: ClaudeSession) -> ClaudeSession:
+    """The same session as killed writers and a crash of the machine leave it: halves, NULs, newlines left out."""
+    first, *rest = session.lines
+    before = (b"", b'{"parentUuid":null,"type":"user","message":{"role":"user","content":"half a sen', b"", bytes(12))
+    behind = (b"", b"\n", b"\0\0\n")
+    session.lines = [first]
+    for number, line in enumerate(rest):
+        session.lines.append(before[number % 4] + line[:-1] + behind[number % 3])
+    session.lines.append(b"\n")
+    return session

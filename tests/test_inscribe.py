@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
-from muniment.model import codec
-from tests.builder import ClaudeSession, conversation, text, tool
+from muniment.model import Text, codec
+from muniment.search import Query
+from tests.builder import ClaudeSession, conversation, hurt, text, tool
 from tests.conftest import canonical, tree
 
 Inscribe = Callable[..., list[Outcome]]
@@ -59,13 +60,13 @@ def test_a_second_run_writes_nothing(archive: Archive, inscribe: Inscribe, home:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.integers(0, len(conversation(4).data)), max_size=3).map(sorted))
+@given(st.lists(st.integers(0, len(hurt(conversation(4)).data)), max_size=3).map(sorted), st.booleans())
 def test_appending_piece_by_piece_gives_what_inscribing_at_once_gives(
-    tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], damaged: bool
 ) -> None:
     """Wherever the file was cut while it was being written, half lines included."""
     folder = tmp_path_factory.mktemp("pieces")
-    session = conversation(4)
+    session = hurt(conversation(4)) if damaged else conversation(4)
     env = {"HOME": str(folder)}
     pieces, whole = Archive(folder / "pieces", env), Archive(folder / "whole", env)
     path = session.write(folder / ".claude")
@@ -86,6 +87,36 @@ def _texts(archive: Archive) -> list[tuple[object, ...]]:
 
     with Index(archive.layout) as index:
         return sorted(index.rows("SELECT round, kind, tool, offset FROM texts"))
+
+
+def test_what_is_whole_on_damaged_lines_is_read_and_checked(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    whole, damaged = conversation(4), hurt(conversation(4))
+    path = damaged.write(home)
+    inscribe()
+    (listed,) = archive.sessions()
+    said = [block.text for round_ in archive.rounds(listed) for block in round_.blocks() if isinstance(block, Text)]
+    assert said == [words for number in range(4) for words in (f"prompt {number}", "On it.", f"reply {number}")]
+    (report,) = archive.check([path])
+    assert report.lossless
+    assert report.export["id"].equal == len(whole.lines)
+    data = damaged.data
+    parts = [data[problem.offset : problem.offset + problem.length] for problem in report.problems]
+    assert {part[:20] for part in parts} == {b'{"parentUuid":null,"', bytes(12), bytes(2)}
+    assert not any(b"2026-03-19" in part for part in parts), "no record is among them"
+
+
+def test_a_record_that_is_cut_behind_a_whole_one_is_told_with_its_place(
+    archive: Archive, inscribe: Inscribe, home: Path
+) -> None:
+    session = conversation(2)
+    path = session.write(home)
+    whole = session.data[:-1]
+    path.write_bytes(whole + b'{"type":"us')
+    (outcome,) = inscribe()
+    assert [(problem.offset, problem.length) for problem in outcome.problems] == [(len(whole), 11)]
+    path.write_bytes(whole + b'{"type":"user","uuid":"u","message":{"content":"zebra"}}\n')
+    inscribe()
+    assert [hit.round for hit in archive.search(Query("zebra"))] == [3]
 
 
 def test_words_of_an_append_are_found_once(archive: Archive, inscribe: Inscribe, home: Path) -> None:

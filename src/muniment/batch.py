@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -128,8 +129,23 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
 
 def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None = None) -> None:
     """Do what is planned, at most one task per session, into the index or a new one."""
-    with _uncollected(), workers(layout, now.tasks) as pool, Index(layout, write=True, path=database) as target:
+    with (
+        _uncollected(),
+        _cleared(layout),
+        workers(layout, now.tasks) as pool,
+        Index(layout, write=True, path=database) as target,
+    ):
         _Writer(layout, target, report).run(pool, now.tasks)
+
+
+@contextlib.contextmanager
+def _cleared(layout: Layout) -> Generator[None]:
+    """What a killed run, or a session that failed, left where sessions are put together, goes."""
+    shutil.rmtree(layout.unseen, ignore_errors=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(layout.unseen, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """Durable file work: private modes, atomic replacement, one sync per batch, walking without following links.
 
 Every file of the store is written without a name, or beside its target, and then put in its place, so a reader sees
-the old file or the new one, and what a killed writer may leave is replaced by the next writer of that name.
+the old file or the new one, and what a killed writer may leave is replaced by the next writer of that name. A folder
+that nobody looks into yet is filled more cheaply, and then put in its place as a whole.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from muniment.errors import NotFound, StoreError
@@ -22,19 +23,22 @@ from muniment.errors import NotFound, StoreError
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 CHUNK_BYTES = 1 << 20
+Put = Callable[[str, Iterable[bytes]], None]
+"""Write a file and put it in its place."""
 _TEMPORARY = ".part"
+_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 _CAN_NAME = Path("/proc/self/fd").exists()
 """Whether a file without a name can be given one later."""
 
 
-def make_folder(path: Path) -> bool:
+def make_folder(path: str | Path) -> bool:
     """The folder exists afterwards, with all above it, readable by its owner only; tells whether it is new."""
     try:
         os.mkdir(path, FOLDER_MODE)
     except FileExistsError:
         return False
     except FileNotFoundError:
-        make_folder(path.parent)
+        make_folder(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):  # another process was as quick
             os.mkdir(path, FOLDER_MODE)
     return True
@@ -45,19 +49,33 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(f".{path.name}{_TEMPORARY}")
 
 
-def write_atomic(path: Path, pieces: Iterable[bytes]) -> None:
+def write_atomic(path: str | Path, pieces: Iterable[bytes]) -> None:
     """Replace `path` by these bytes, whole or not at all; a folder that is missing is made. Durable after `sync`."""
+    folder = os.path.dirname(path)
     try:
-        descriptor = _open_nameless(os.path.dirname(path))
+        descriptor = _open_nameless(folder)
     except FileNotFoundError:
-        make_folder(path.parent)
-        descriptor = _open_nameless(os.path.dirname(path))
+        make_folder(folder)
+        descriptor = _open_nameless(folder)
     if descriptor is None:
-        _write_named(path, pieces)
+        _write_named(Path(path), pieces)
         return
     try:
         _write_all(descriptor, pieces)
         _give_name(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def write_unseen(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """Write these bytes to a file of a folder that nobody looks into; a folder that is missing is made."""
+    try:
+        descriptor = os.open(path, _ANEW, FILE_MODE)
+    except FileNotFoundError:
+        make_folder(os.path.dirname(path))
+        descriptor = os.open(path, _ANEW, FILE_MODE)
+    try:
+        _write_all(descriptor, pieces)
     finally:
         os.close(descriptor)
 
@@ -96,13 +114,13 @@ def _open_nameless(folder: str) -> int | None:
         raise
 
 
-def _give_name(descriptor: int, path: Path) -> None:
+def _give_name(descriptor: int, path: str | Path) -> None:
     """Link a nameless file to its place; one that is there already is replaced by a rename."""
     own = f"/proc/self/fd/{descriptor}"
     try:
         os.link(own, path, src_dir_fd=descriptor, follow_symlinks=True)
     except FileExistsError:
-        temporary = temporary_beside(path)
+        temporary = temporary_beside(Path(path))
         temporary.unlink(missing_ok=True)
         os.link(own, temporary, src_dir_fd=descriptor, follow_symlinks=True)
         os.replace(temporary, path)
@@ -137,11 +155,10 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 
 def open_new(path: Path):
     """A new private file for writing; a left-over of the same name is replaced, a link never followed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    return os.fdopen(os.open(path, flags, FILE_MODE), "wb", buffering=CHUNK_BYTES)
+    return os.fdopen(os.open(path, _ANEW, FILE_MODE), "wb", buffering=CHUNK_BYTES)
 
 
-def open_regular(path: Path):
+def open_regular(path: str | Path):
     """Open for reading, refusing links, pipes and devices, never blocking on one."""
     flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -158,7 +175,7 @@ def open_regular(path: Path):
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
-def chunks(path: Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+def chunks(path: str | Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """The bytes of a file from `start` to `end`, in pieces; stops at `end` even while the file grows."""
     if end is not None and start >= end:
         return

@@ -97,7 +97,7 @@ def _tasks(layout: Layout) -> Iterator[Task]:
     for agent in _folders(layout.sessions):
         for folder in _folders(agent):
             if is_session_id(folder.name):
-                shelf = Shelf(agent / f"{folder.name}.md", folder)
+                shelf = Shelf(str(folder))
                 yield from tasks_of(shelf, agent.name, "")
                 for version in versions.names(shelf):
                     yield from tasks_of(shelf, agent.name, version)

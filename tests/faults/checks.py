@@ -13,7 +13,7 @@ import apsw
 from .world import COMMON, Tree, contents, every, needle, normal, run
 
 DERIVED = (".md", ".json")
-TEMPORARY = re.compile(r"\.part|^tmp|~$")
+TEMPORARY = re.compile(r"\.part|^tmp|~$|^\.new$")
 QUERIES = {
     "sessions": """SELECT session_id, agent_id, source, title, summary, model, cwd, branch, started, ended, rounds,
         prompts, messages, tool_calls, tokens, problems, sidechains, source_bytes, origin, path, facts FROM sessions""",

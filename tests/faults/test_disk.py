@@ -77,11 +77,11 @@ def test_file_size_limit(tmp_path: Path, limit: int) -> None:
 
 
 FULL = """
-import errno
+import errno, os
 from muniment import files
 whole = files.write_atomic
 def write(path, pieces):
-    if path.name == {name!r}:
+    if os.path.basename(path) == {name!r}:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
     whole(path, pieces)
 files.write_atomic = write

@@ -147,7 +147,10 @@ def test_at_system_calls(tmp_path: Path, command: str) -> None:
 
 
 @needs_strace
-@pytest.mark.parametrize(("command", "calls"), [("append", ("rename",)), ("reindex", ("rename", "pwrite64"))])
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [("inscribe", ("rename", "mkdir")), ("append", ("rename",)), ("reindex", ("rename", "pwrite64"))],
+)
 def test_no_temporary_file_stays(tmp_path: Path, command: str, calls: tuple[str, ...]) -> None:
     """What a killed run was building is removed by a later one: an index being built is as large as the index."""
     doomed, _ = traced(tmp_path, command)

@@ -28,18 +28,19 @@ from muniment import files
 whole = files.write_atomic
 def write(path, pieces):
     data = b"".join(pieces)
-    if path.name == {name!r}:
+    if os.path.basename(path) == {name!r}:
         Path(path).write_bytes(data[: len(data) // 2])
         os.kill(os.getpid(), signal.SIGKILL)
     whole(path, [data])
 files.write_atomic = write
 """
 LEAKS_A_TEMPORARY = """
+from pathlib import Path
 from muniment import files
 whole = files.write_atomic
 def write(path, pieces):
     whole(path, pieces)
-    files.temporary_beside(path).write_bytes(b"")
+    files.temporary_beside(Path(path)).write_bytes(b"")
 files.write_atomic = write
 """
 NOTHING_IS_CLEARED = """

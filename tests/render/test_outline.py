@@ -231,7 +231,7 @@ def test_blank_texts_and_broken_characters_are_counted_alike(
     makers |= {"t": lambda t: Tool("i", "x", {"a": t}, (Text(t),)), "c": Compaction}
     blocks = tuple(makers[kind](text) for kind, text in said)
     folder = tmp_path_factory.mktemp("light")
-    shelf = Shelf(folder / "s.md", folder / "s")
+    shelf = Shelf(str(folder / "s"))
     shelf.rounds.mkdir(parents=True)
     round_ = Round(1, (Message("user", blocks=blocks[:2]), Message("assistant", blocks=blocks[2:])), True)
     shelf.round_file(1).write_bytes(stored.encode(round_))

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from muniment.archive import Archive
 from muniment.search import KINDS, Query, blocks
 from muniment.store import rounds
-from muniment.store.rows import texts
+from muniment.store.rows import placed
 from tests.builder import ClaudeSession
 
 EVERYTHING = 1_000_000
@@ -47,7 +47,7 @@ def places(archive: Archive) -> Iterator[tuple[Place, str]]:
         own = archive.shelf(session)
         for side in [None, *archive.facts(session)[1]]:
             for round_ in rounds.load_all(own.sidechain(side) if side else own):
-                for kind, _, _, text in texts(round_):
+                for (_, kind, *_), text in placed(round_):
                     if text.strip():
                         yield (session.session_id, side, round_.number, names[kind]), text
 

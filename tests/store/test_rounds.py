@@ -61,7 +61,7 @@ def test_a_field_of_a_newer_version_does_no_harm() -> None:
 
 
 def put(folder: Path, number: int, data: bytes) -> Shelf:
-    shelf = Shelf(folder / "s.md", folder / "s")
+    shelf = Shelf(str(folder / "s"))
     shelf.rounds.mkdir(parents=True, exist_ok=True)
     shelf.round_file(number).write_bytes(data)
     return shelf
@@ -86,4 +86,4 @@ def test_a_damaged_round_file_is_named(tmp_path: Path, data: bytes) -> None:
 
 def test_a_round_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no round 3"):
-        rounds.load(Shelf(tmp_path / "s.md", tmp_path / "s"), 3)
+        rounds.load(Shelf(str(tmp_path / "s")), 3)

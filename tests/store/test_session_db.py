@@ -34,7 +34,7 @@ def opened(shelf: Shelf) -> Any:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "s.md", tmp_path)
+    return Shelf(str(tmp_path / "s"))
 
 
 def test_a_new_database_is_whole_and_can_be_searched(shelf: Shelf) -> None:
@@ -48,7 +48,7 @@ def test_a_new_database_is_whole_and_can_be_searched(shelf: Shelf) -> None:
 def test_what_was_written_before_leaves_no_trace(shelf: Shelf, tmp_path: Path) -> None:
     written(shelf, 1, [row(1, "alpha")])
     first = shelf.database.read_bytes()
-    other = Shelf(tmp_path / "o.md", tmp_path / "other")
+    other = Shelf(str(tmp_path / "other"))
     other.folder.mkdir()
     written(other, 1, [row(number, f"beta {number}", "o") for number in range(1, 300)])
     written(shelf, 1, [row(1, "alpha")])

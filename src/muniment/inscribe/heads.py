@@ -13,7 +13,7 @@ from muniment.store.layout import Shelf
 
 def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Facts) -> head.Head:
     """The head of a document; a summary that somebody wrote and the first source are kept."""
-    existing = _existing(shelf)
+    existing = None if shelf.unseen else _existing(shelf)
     kept = existing.fields if existing else {}
     own = existing.own if existing else {}
     name = own.get(head.NAMED) or facts.agent_name or source.family.capitalize()

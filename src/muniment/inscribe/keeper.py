@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 from msgspec import structs
 
 from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence, versions
 from muniment.store.evidence import Appender, Kept, Manifest
+from muniment.store.layout import Shelf
 
 
 class Keeper:
     """The evidence of one session while it is being added to."""
 
-    def __init__(self, folder: Path, known: Manifest | None, found: Found, source: Source) -> None:
-        self.folder = folder
+    def __init__(self, shelf: Shelf, known: Manifest | None, found: Found, source: Source) -> None:
+        self.folder = shelf.evidence
+        self.put_file = shelf.put
         self.known = known
         self.found = found
         self.source = source
@@ -32,7 +33,7 @@ class Keeper:
     def save(self) -> None:
         """From here on what was added counts."""
         if self.manifest != self.known:
-            evidence.save(self.folder, self.manifest)
+            evidence.save(self.folder, self.manifest, self.put_file)
 
     def kept_of(self, file: SourceFile) -> Kept | None:
         """What is kept of a file: under its path if it was met there, else under its name."""
@@ -105,7 +106,8 @@ class Keeper:
         return structs.replace(kept, frames=(), edition=kept.edition + 1)
 
     def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
-        appender = Appender(self.folder, kept or Kept(file.name, file.role, file.path, id=file.id))
+        own = kept or Kept(file.name, file.role, file.path, id=file.id)
+        appender = Appender(self.folder, own, self.put_file)
         for piece in appender.through(pieces):
             self.bytes_read += len(piece)
         return structs.replace(appender.close(), mtime_ns=file.mtime_ns)

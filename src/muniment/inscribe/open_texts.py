@@ -28,6 +28,8 @@ class OpenTexts:
         """Where in the source the first record lies that no row can be of."""
         if progress:
             self.until = progress.open_offset if known is None else progress.indexed
+        self.any = bool(progress) or same is not NOTHING
+        """Whether the index has any texts of the transcript."""
         self._left: dict[tuple[int, str], list[Place]] = {}
         for place, text in known or ():
             self._left.setdefault((place[-1], text), []).append(place)

@@ -29,6 +29,7 @@ class Inscription:
         self.source = sources.named(task.found.source)
         self.sink = sink
         self.current = layout.shelf(task.agent_id, task.found.session_id)
+        self.unseen = layout.unseen_shelf(task.found.session_id)
         self.tags = edits.engagements(layout, task.found.session_id)
         self.problems: list[Problem] = []
         self.progress: dict[str, Progress] = {}
@@ -38,11 +39,14 @@ class Inscription:
 
     def run(self) -> Outcome:
         """What the source says now, into the store."""
-        is_new = files.make_folder(self.current.folder)
+        is_new = not self.current.exists()
         choice = Choice() if is_new else self._choose()
         if choice.set_aside:
             self._set_aside()
-        self._take_up(choice.version, is_new)
+        if is_new:
+            self._take_up_new()
+        else:
+            self._take_up(choice.version)
         known = {} if self.moved else self.task.progress.get(choice.version, {})
         self.progress = {name: codec.decode(state, Progress) for name, state in known.items()}
         half = None if self.keeper.manifest.main else stand_in(self.found.files)
@@ -54,6 +58,9 @@ class Inscription:
             else:
                 self.keeper.side_file(file)
         self.keeper.save()
+        if is_new:
+            self.unseen.become(self.current)
+            self.shelf = self.current
         return self._done(self._what(choice), choice.note)
 
     def rebuild(self, version: str) -> Outcome:
@@ -67,15 +74,22 @@ class Inscription:
 
     def _choose(self) -> Choice:
         """The version that the found files belong to."""
+        files.make_folder(self.current.folder)
         if versions.set_damaged_aside(self.current):
             self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
         return versions.choose(self.current, self.found, self.source)
 
-    def _take_up(self, version: str, is_new: bool = False) -> None:
+    def _take_up(self, version: str) -> None:
         self.version = version
         self.shelf = self.current.version(version) if version else self.current
-        known = None if is_new else evidence.load(self.shelf.evidence)
-        self.keeper = Keeper(self.shelf.evidence, known, self.found, self.source)
+        self.keeper = Keeper(self.shelf, evidence.load(self.shelf.evidence), self.found, self.source)
+
+    def _take_up_new(self) -> None:
+        """Nothing is known of the session; it is put together where nobody looks."""
+        self.version = ""
+        self.shelf = self.unseen
+        self.shelf.clear()
+        self.keeper = Keeper(self.shelf, None, self.found, self.source)
 
     def _set_aside(self) -> None:
         """The source was rewritten: what was current becomes an older version, then the new content is read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,17 +9,17 @@ from typing import Any
 
 from msgspec import structs
 
-from muniment import files
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
 from muniment.inscribe.open_texts import Moved, OpenTexts, fingerprint
 from muniment.model import Event, Facts, Problem, Round, codec
 from muniment.model.codec import mapping
+from muniment.sources import salvage
 from muniment.sources.base import Source, SourceFile
-from muniment.sources.lines import MAX_LINE_BYTES, records
+from muniment.sources.lines import MAX_LINE_BYTES, Record, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
-from muniment.store.layout import Shelf
+from muniment.store.layout import ROUNDS, Shelf, round_name
 from muniment.store.rows import Span
 
 ROWS_BYTES = 4 << 20
@@ -60,7 +59,7 @@ class TranscriptWriter:
         """Write everything; the evidence as it now stands."""
         self.sink, self.tags = sink, tags
         self._begin(progress)
-        appender = Appender(self.evidence, self.kept)
+        appender = Appender(self.evidence, self.kept, self.shelf.put)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
         pieces = source.open(self.file.name, chain(known, appender.through(self._added(source))))
         for round_ in source.read(records(self._watch(pieces), self.start), self.facts):
@@ -77,7 +76,7 @@ class TranscriptWriter:
         self.first = self.facts.rounds + 1
         self.open = OpenTexts(self.shelf, self.side, self.first, progress if self.indexed else None, self.same)
         self.previous: Round | None = rounds.load(self.shelf, self.first - 1) if self.first > 1 else None
-        files.make_folder(self.shelf.rounds)
+        self.shelf.make_folder(ROUNDS)
         found = self.task.found
         place = (self.side, self.first, self.open.until, self.same, self.indexed)
         self.sink(Begin(found.session_id, self.task.agent_id, found.source, *place))
@@ -112,11 +111,10 @@ class TranscriptWriter:
         for name, content in round_.media.items():
             path = self.shelf.media / name
             if not path.exists():
-                files.write_atomic(path, [content])
-        path = self.shelf.round_file(round_.number)
+                self.shelf.put(str(path), [content])
         data = rounds.encode(round_)
-        if round_.number > self.first or not os.path.exists(path) or path.read_bytes() != data:
-            files.write_atomic(path, [data])
+        if round_.number > self.first or self.shelf.unseen or not rounds.is_stored(self.shelf, round_.number, data):
+            self.shelf.write(round_name(round_.number), data)
         self.page.add(round_.messages)
         self.problems += round_.problems(self.file.path)
         self._rows(round_)
@@ -132,9 +130,10 @@ class TranscriptWriter:
             self.branches += self._branch(round_)
         self.usage += rows.usage_rows(round_, self.side)
         self.places = []
+        known = self.open if self.open.any else None
         for place, text in rows.placed(round_, self.side):
             self.places.append(place)
-            if self.open.has(place, text) or not (words := rows.words_in(text)):
+            if (known and known.has(place, text)) or not (words := rows.words_in(text)):
                 continue
             self.texts.append((place, words))
             self.waiting_bytes += len(words[0])
@@ -174,7 +173,8 @@ class TranscriptWriter:
         top = make_head(source, self.task.agent_id, self.shelf, self.file.path, self.facts)
         self.page.finish(top)
         self.summary = top.summary
-        versions.remove_stale_rounds(self.shelf, self.facts.rounds)
+        if not self.shelf.unseen:
+            versions.remove_stale_rounds(self.shelf, self.facts.rounds)
         if self.side is None and self.indexed:
             every = session_db.write(self.shelf, self.first, self.round_rows, self._former_rows)
             listings.write_session_listing(self.shelf, top.title, every)
@@ -196,32 +196,37 @@ class TranscriptWriter:
         return [self._row(rounds.load(self.shelf, number)) for number in range(1, self.first)]
 
     def _row(self, round_: Round) -> rows.RoundRow:
-        relative = f"{self.shelf.folder.name}/rounds/{round_.number:03d}.json"
+        relative = f"{self.shelf.name}/{round_name(round_.number)}"
         return rows.round_row(round_, self.facts.session_id, relative, self.tags.get(round_.number))
 
     def _read_until(self) -> int:
         """The end of what was read as whole records; an unfinished last line is reported and read later."""
-        length = self.end - self.last_line
-        if not length or self._is_whole(b"".join(self.unended)):
+        line = Record(self.last_line, b"".join(self.unended), self.end - self.last_line, torn=True)
+        unread = self._unfinished(line) if line.length else None
+        if unread is None:
             return self.end
-        what = f"the last line is unfinished ({length} bytes)"
-        self.problems.append(Problem(self.file.path, self.last_line, what, length))
-        return self.last_line
+        what = f"the last line is unfinished ({unread.length} bytes)"
+        self.problems.append(Problem(self.file.path, unread.offset, what, unread.length))
+        return unread.offset
 
-    def _is_whole(self, line: bytes) -> bool:
-        """A last line without a newline counts if it is JSON, or if a block was made of it all the same."""
-        try:
-            codec.loads(line)
-        except ValueError:
-            blocks = self.previous.blocks() if self.previous else ()
-            return any(block.ref.offset + block.ref.length >= self.last_line for block in blocks)
-        return True
+    def _unfinished(self, line: Record) -> Record | None:
+        """What is not there in full of a last line without a newline.
+
+        The line counts if it is JSON, or if a block was made of it all the same; then what stands behind its whole
+        records does not."""
+        if codec.is_json(line.raw):
+            return None
+        blocks = self.previous.blocks() if self.previous else ()
+        if not any(block.ref.offset + block.ref.length >= self.last_line for block in blocks):
+            return line
+        *_, last = salvage.parts(line) if len(line.raw) == line.length else (line,)
+        return None if last.offset == line.offset or codec.is_json(last.raw) else last
 
 
 def _taken_back(round_: Round) -> str | None:
     """The prompt that a source says was taken back, with all that followed from it."""
-    told = (mapping(b.detail).get("before") for b in round_.blocks() if isinstance(b, Event) and b.kind == "rewind")
-    return next((record for record in reversed(list(told)) if isinstance(record, str)), None)
+    told = [mapping(b.detail).get("before") for b in round_.blocks() if isinstance(b, Event) and b.kind == "rewind"]
+    return next((record for record in reversed(told) if isinstance(record, str)), None)
 
 
 def _holds(block: Any, record_id: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from muniment.model.blocks import Event, Text, Tool
+from muniment.model.blocks import Block, Event, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened
@@ -71,17 +71,16 @@ class Facts(Struct, frozen=True, omit_defaults=True):
         """The facts once this round is known too."""
         changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
         changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
-        changed["messages"] = self.messages + sum(1 for m in round_.messages if not m.silent)
+        changed["messages"] = self.messages + len([m for m in round_.messages if not m.silent])
         blocks = round_.blocks()
-        changed["tool_calls"] = self.tool_calls + sum(1 for b in blocks if isinstance(b, Tool) and b.name)
-        changed["problems"] = self.problems + sum(1 for _ in round_.problems(""))
+        changed["tool_calls"] = self.tool_calls + len([b for b in blocks if isinstance(b, Tool) and b.name])
+        changed["problems"] = self.problems + len([b for b in blocks if isinstance(b, Unknown) and b.damage])
         changed.update(_span(self, round_.messages))
         changed.update(_settings(self, round_.messages))
         facts = structs.replace(self, **changed)
-        for block in blocks:
-            if isinstance(block, Event) and block.detail is not None:
-                facts = _heard(facts, block)
-        return _first(facts, round_)
+        for event in [b for b in blocks if isinstance(b, Event) and b.detail is not None]:
+            facts = _heard(facts, event)
+        return _first(facts, round_, blocks)
 
     @property
     def display_title(self) -> str:
@@ -107,9 +106,12 @@ def _span(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
 def _settings(facts: Facts, messages: tuple[Message, ...]) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for message in messages:
-        for name in ("cwd", "branch", "client"):
-            if value := getattr(message, name):
-                changed[name] = value
+        if message.cwd:
+            changed["cwd"] = message.cwd
+        if message.branch:
+            changed["branch"] = message.branch
+        if message.client:
+            changed["client"] = message.client
         if message.model and not message.model.startswith("<"):
             changed["model"] = message.model
     if facts.first_cwd is None and "cwd" in changed:
@@ -136,11 +138,11 @@ def _heard(facts: Facts, event: Event) -> Facts:
     return facts
 
 
-def _first(facts: Facts, round_: Round) -> Facts:
+def _first(facts: Facts, round_: Round, blocks: list[Block]) -> Facts:
     if facts.origin is None:
-        named = (b.ref for b in round_.blocks() if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS)
-        first = min(named, key=lambda r: r.offset, default=None)
-        facts = structs.replace(facts, origin=first.id if first else None)
+        named = [b.ref for b in blocks if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS]
+        if named:
+            facts = structs.replace(facts, origin=min(named, key=lambda r: r.offset).id)
     if facts.first_prompt is None and (prompt := round_.prompt):
         words = " ".join(" ".join(b.text for b in prompt.blocks if isinstance(b, Text)).split())
         facts = structs.replace(facts, first_prompt=shortened(words, PROMPT_CHARS) or None)

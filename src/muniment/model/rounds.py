@@ -100,9 +100,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
 
     def problems(self, path: str) -> Iterator[Problem]:
         """The damage met while reading it."""
-        for block in self.blocks():
-            if isinstance(block, Unknown) and block.damage:
-                yield Problem(path, block.ref.offset, block.damage, block.ref.length)
+        for block in [b for b in self.blocks() if isinstance(b, Unknown) and b.damage]:
+            yield Problem(path, block.ref.offset, block.damage, block.ref.length)
 
 
 def text_of(message: Message) -> str:

@@ -17,7 +17,7 @@ from muniment.model import Block, Message, Round, Tool
 from muniment.store import rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
-from muniment.store.rows import texts
+from muniment.store.rows import placed
 
 _MAX_KEPT = 8
 _TAGS = {"user": b"text", "assistant": b"text", "tool": b"tool", "result": b"tool"}
@@ -105,8 +105,8 @@ class Texts:
 
 def _own(row: Place, messages: tuple[Message, ...]) -> list[str]:
     """The texts of a row's place, as they were indexed."""
-    place = (row.kind, row.offset)
-    told = (text for kind, _, offset, text in texts(Round(row.round, messages)) if (kind, offset) == place)
+    own = (row.kind, row.offset)
+    told = (text for (_, kind, _, _, offset), text in placed(Round(row.round, messages)) if (kind, offset) == own)
     return [text for text in told if text and not text.isspace()]
 
 

@@ -114,7 +114,9 @@ def render_message(message: Message, media_folder: str) -> str:
             out += ("\n", escape.escape_text(block.text), "\n")
             after_text = True
         elif not is_quiet(block):
-            out += ("\n", *_rendered(block, media_folder), "\n")
+            out.append("\n")
+            _add_block(out, block, media_folder)
+            out.append("\n")
             after_text = False
     return "".join(out)
 
@@ -150,21 +152,24 @@ def _label(text: str) -> str:
     return text if plain else _inert(text)
 
 
-# Pieces, put together once at the end: texts are long, and each joining on the way would copy them.
+# Pieces are added to those before them and put together once, at the end: texts are long, and there are many blocks.
 
 
-def _rendered(block: Block, media_folder: str) -> list[str]:
+def _add_block(out: list[str], block: Block, media_folder: str) -> None:
     """A block; one that is nested deeper than Python can follow is left to the evidence."""
+    begun = len(out)
     try:
-        return _render_block(block, media_folder)
+        if isinstance(block, Tool):
+            _add_tool(out, block, media_folder)
+        else:
+            out += _render_block(block, media_folder)
     except RecursionError:
-        return _folded("Event: too deep", "This block is nested too deep to be shown; the evidence has it.")
+        del out[begun:]
+        out += _folded("Event: too deep", "This block is nested too deep to be shown; the evidence has it.")
 
 
 def _render_block(block: Block, media_folder: str) -> list[str]:
     match block:
-        case Tool():
-            return _render_tool(block, media_folder)
         case Thinking(text):
             return _folded("Thinking (withheld)" if block.redacted else "Thinking", text)
         case Media():
@@ -181,6 +186,8 @@ def _render_block(block: Block, media_folder: str) -> list[str]:
             ]
         case Text(text):
             return [escape.escape_text(text)]
+        case Tool():
+            raise AssertionError("a tool is added by `_add_tool`")
 
 
 def _folded(summary: str, text: str) -> list[str]:
@@ -205,15 +212,14 @@ def _fence(text: str, info: str = "") -> list[str]:
     return [f"{ticks}{info}\n", escape.escape_fenced(text), f"\n{ticks}"]
 
 
-def _render_tool(tool: Tool, media_folder: str) -> list[str]:
+def _add_tool(out: list[str], tool: Tool, media_folder: str) -> None:
     summary = "Tool result" if tool.name is None else f"Tool: {_label(tool.name)}"
-    out = [f"<details><summary>{summary}</summary>\n{_about_tool(tool)}"]
+    out.append(f"<details><summary>{summary}</summary>\n{_about_tool(tool)}")
     if tool.input is not None:
-        out += _render_input(tool.input)
+        _add_input(out, tool.input)
     if tool.output is not None:
-        out += _render_output(tool, media_folder)
+        _add_output(out, tool, media_folder)
     out.append("\n</details>")
-    return out
 
 
 def _about_tool(tool: Tool) -> str:
@@ -225,11 +231,11 @@ def _about_tool(tool: Tool) -> str:
     return f"<!-- {_inert(said)} -->\n"
 
 
-def _render_input(value: Any) -> list[str]:
+def _add_input(out: list[str], value: Any) -> None:
     """An object as a list of its fields, long strings fenced; anything else as JSON."""
     if not isinstance(value, dict) or not value or not all(map(_KEY.fullmatch, cast("dict[str, Any]", value))):
-        return ["\n", *_fence(_indented(value), "json"), "\n"]
-    out: list[str] = []
+        out += ("\n", *_fence(_indented(value), "json"), "\n")
+        return
     between = "\n"
     for key, field in cast("dict[str, Any]", value).items():
         if isinstance(field, str) and (len(field) > 100 or "\n" in field or '"' in field or "\\" in field):
@@ -238,7 +244,6 @@ def _render_input(value: Any) -> list[str]:
         else:
             out.append(f"{between}- {key}: {_scalar(field)}\n")
             between = ""
-    return out
 
 
 def _scalar(value: Any) -> str:
@@ -250,8 +255,8 @@ def _scalar(value: Any) -> str:
     return _on_one_line(value)
 
 
-def _render_output(tool: Tool, media_folder: str) -> list[str]:
-    out = ["\nOutput (error):\n" if tool.is_error else "\nOutput:\n"]
+def _add_output(out: list[str], tool: Tool, media_folder: str) -> None:
+    out.append("\nOutput (error):\n" if tool.is_error else "\nOutput:\n")
     for part in tool.output or ():
         if isinstance(part, Text):
             out += ("\n", *_fence(part.text), "\n")
@@ -259,4 +264,3 @@ def _render_output(tool: Tool, media_folder: str) -> list[str]:
             out.append(f"\n{_link(part, media_folder)}\n")
         else:
             out += ("\n", *_unknown(part), "\n")
-    return out

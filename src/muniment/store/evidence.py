@@ -29,6 +29,7 @@ from muniment.sources.base import FileRole
 from muniment.store.layout import safe_name
 
 _own = threading.local()
+MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 FRAME_BYTES = 4 << 20
 LEVEL = 1
@@ -141,28 +142,35 @@ class Manifest(Struct, frozen=True):
 def load(folder: Path) -> Manifest | None:
     """The manifest of an evidence folder; None if there is none yet."""
     try:
-        data = (folder / "manifest.json").read_bytes()
+        data = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         return None
     try:
         manifest = codec.decode(data, Manifest)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreError(f"{folder / 'manifest.json'}: damaged: {error}", "inscribe the session again") from None
+        raise StoreError(f"{folder / MANIFEST}: damaged: {error}", "inscribe the session again") from None
     if manifest.version > MANIFEST_VERSION:
         raise Unsupported(f"{folder}: evidence of version {manifest.version}", "written by a newer muniment; update")
     return manifest
 
 
-def save(folder: Path, manifest: Manifest) -> None:
-    files.write_atomic(folder / "manifest.json", [codec.encode(manifest)])
+def save(folder: Path, manifest: Manifest, put: files.Put = files.write_atomic) -> None:
+    put(f"{folder}/{MANIFEST}", [codec.encode(manifest)])
 
 
 def packed_path(folder: Path, kept: Kept) -> Path:
-    """Where a file's frames lie: all in one folder, under their own name, told apart by a hash of the whole path."""
-    path = PurePosixPath(kept.name)
-    name = path.name if kept.role == "main" else f"{path.stem}-{_hash8(kept.name)}{path.suffix}"
+    """Where a file's frames lie."""
+    return folder / _packed_name(kept)
+
+
+def _packed_name(kept: Kept) -> str:
+    """All lie in one folder, under their own name, told apart by a hash of the whole path."""
+    name = kept.name.rpartition("/")[2]
+    if kept.role != "main":
+        path = PurePosixPath(name)
+        name = f"{path.stem}-{_hash8(kept.name)}{path.suffix}"
     edition = f".{kept.edition}" if kept.edition else ""
-    return folder / f"{safe_name(name)}{edition}.zst"
+    return f"{safe_name(name)}{edition}.zst"
 
 
 def former_editions(folder: Path, manifest: Manifest) -> list[Path]:
@@ -185,9 +193,10 @@ def _compressor() -> zstandard.ZstdCompressor:
 class Appender:
     """Adds bytes to one file of the evidence; `kept` counts what is packed so far."""
 
-    def __init__(self, folder: Path, kept: Kept) -> None:
+    def __init__(self, folder: Path, kept: Kept, put: files.Put = files.write_atomic) -> None:
         self.kept = kept
-        self.path = packed_path(folder, kept)
+        self.put = put
+        self.path = f"{folder}/{_packed_name(kept)}"
         self.is_new = not kept.frames
         self.waiting: list[bytes] = []
         self.waiting_bytes = 0
@@ -221,7 +230,7 @@ class Appender:
     def _write(self) -> None:
         """Behind the last frame that counts; what a killed run left there is cut off first."""
         if self.out is None:
-            files.make_folder(self.path.parent)
+            files.make_folder(os.path.dirname(self.path))
             end = self.kept.packed_size - self.packed_bytes
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(self.path, flags, files.FILE_MODE)
@@ -237,8 +246,7 @@ class Appender:
         if not self.packed and self.out is None:
             return self.kept
         if self.is_new and self.out is None:
-            files.make_folder(self.path.parent)
-            files.write_atomic(self.path, self.packed)
+            self.put(self.path, self.packed)
             return self.kept
         self._write()
         if self.out:

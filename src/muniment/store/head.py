@@ -71,7 +71,14 @@ def written_by_hand(head: Head) -> bool:
     return head.summary not in machines
 
 
-_scalar = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _scalar(value: Any) -> str:
+    """A value as JSON on one line; most are texts that stand there as they are."""
+    if isinstance(value, str) and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    return _encode(value)
 
 
 def _one_line(text: str) -> str:

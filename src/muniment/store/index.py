@@ -184,7 +184,8 @@ class Index:
         text_table.move(self.db, key, moves)
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
-        self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])
+        if rows:
+            self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])
 
     def put_session(self, key: int, row: SessionRow) -> None:
         """What is known of a session as a whole, replaced."""

@@ -2,18 +2,23 @@
 
 <root>/data/sessions/<agent_id>/<uuid>.md          the document
 <root>/data/sessions/<agent_id>/<uuid>/            rounds/ media/ source/ sidechains/ versions/ session.db index.md
+<root>/data/.new/                                  the same of sessions that are not whole yet
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
 
+from muniment import files
 from muniment.errors import StoreError
 
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -32,6 +37,16 @@ def is_session_id(text: str) -> bool:
     return bool(_UUID.fullmatch(text))
 
 
+ROUNDS = "rounds"
+DATABASE = "session.db"
+LISTING = "index.md"
+
+
+def round_name(number: int) -> str:
+    """The file of a round, below the folder of its session."""
+    return f"{ROUNDS}/{number:03d}.json"
+
+
 SHORT_ID = 8
 """Characters of an id that people are shown, where they are enough."""
 
@@ -43,14 +58,30 @@ def short_id(id_: str, others: Collection[str]) -> str:
 
 
 class Shelf(Struct, frozen=True, dict=True):
-    """Where one session lies, or one of its sidechains or older versions: all have the same form."""
+    """Where one session lies, or one of its sidechains or older versions: all have the same form.
 
-    document: Path
-    folder: Path
+    What every session has is written by name: to make a `Path` takes about as long as to make a small file."""
+
+    place: str
+    """Of its folder; the document lies beside it, under the same name."""
+    unseen: bool = False
+    """Nobody looks there yet: it was empty at first, and is put where people look once it is whole."""
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.place)
+
+    @cached_property
+    def folder(self) -> Path:
+        return Path(self.place)
+
+    @cached_property
+    def document(self) -> Path:
+        return Path(f"{self.place}.md")
 
     @cached_property
     def rounds(self) -> Path:
-        return self.folder / "rounds"
+        return self.folder / ROUNDS
 
     @cached_property
     def media(self) -> Path:
@@ -58,23 +89,22 @@ class Shelf(Struct, frozen=True, dict=True):
 
     @cached_property
     def evidence(self) -> Path:
-        return self.folder / "source"
+        return Path(f"{self.place}/source")
 
     @cached_property
     def database(self) -> Path:
-        return self.folder / "session.db"
+        return self.folder / DATABASE
 
     @cached_property
     def listing(self) -> Path:
-        return self.folder / "index.md"
+        return self.folder / LISTING
 
     def round_file(self, number: int) -> Path:
-        return self.rounds / f"{number:03d}.json"
+        return Path(f"{self.place}/{round_name(number)}")
 
     def sidechain(self, id_: str) -> Shelf:
         """The shelf of a subagent; its media lie with the session's."""
-        name = safe_name(id_)
-        return Shelf(self.folder / "sidechains" / f"{name}.md", self.folder / "sidechains" / name)
+        return Shelf(f"{self.place}/sidechains/{safe_name(id_)}", self.unseen)
 
     @cached_property
     def versions(self) -> Path:
@@ -82,8 +112,43 @@ class Shelf(Struct, frozen=True, dict=True):
 
     def version(self, hash8: str) -> Shelf:
         """The shelf of an older or diverging version of the same session."""
-        folder = self.versions / safe_name(hash8)
-        return Shelf(folder / self.document.name, folder / self.document.stem)
+        return Shelf(f"{self.place}/versions/{safe_name(hash8)}/{self.name}")
+
+    def exists(self) -> bool:
+        return os.path.lexists(self.place) or os.path.lexists(f"{self.place}.md")
+
+    @property
+    def put(self) -> files.Put:
+        """How a file gets to its place on this shelf."""
+        return files.write_unseen if self.unseen else files.write_atomic
+
+    def write(self, name: str, data: bytes) -> None:
+        """One of the files of the folder."""
+        self.put(f"{self.place}/{name}", [data])
+
+    def make_folder(self, name: str) -> None:
+        """One of the folders in the folder."""
+        files.make_folder(f"{self.place}/{name}")
+
+    def write_document(self, pieces: Iterable[bytes]) -> None:
+        self.put(f"{self.place}.md", pieces)
+
+    def clear(self) -> None:
+        """An empty folder, whatever a run that failed left there."""
+        if not files.make_folder(self.place):
+            shutil.rmtree(self.place)
+            self.document.unlink(missing_ok=True)
+        files.make_folder(f"{self.place}/source")
+
+    def become(self, seen: Shelf) -> None:
+        """Put all of it where nothing is yet; the evidence goes first."""
+        try:
+            os.rename(self.place, seen.place)
+        except FileNotFoundError:  # the first session of its bucket
+            files.make_folder(os.path.dirname(seen.place))
+            os.rename(self.place, seen.place)
+        with contextlib.suppress(FileNotFoundError):  # there may be side files alone
+            os.rename(f"{self.place}.md", f"{seen.place}.md")
 
 
 class Layout(Struct, frozen=True, dict=True):
@@ -140,6 +205,11 @@ class Layout(Struct, frozen=True, dict=True):
         """Held by the process that keeps the archive current."""
         return self.sessions / ".watching"
 
+    @cached_property
+    def unseen(self) -> Path:
+        """Where sessions are put together that nobody has seen yet."""
+        return self.root / "data" / ".new"
+
     def holds_sessions(self) -> bool:
         """Whether anything is in the store, whatever the index says."""
         return any(self.sessions.glob("*/*/source"))
@@ -150,5 +220,8 @@ class Layout(Struct, frozen=True, dict=True):
     def shelf(self, agent_id: str, session_id: str) -> Shelf:
         if not is_session_id(session_id):
             raise StoreError(f"{session_id!r} is no session id")
-        folder = self.agent(agent_id)
-        return Shelf(folder / f"{session_id}.md", folder / session_id)
+        return Shelf(f"{self.sessions}/{safe_name(agent_id)}/{session_id}")
+
+    def unseen_shelf(self, session_id: str) -> Shelf:
+        """Where a session is put together that is in no bucket yet."""
+        return Shelf(f"{self.unseen}/{session_id}", unseen=True)

@@ -8,7 +8,7 @@ from muniment import files
 from muniment.model.words import shortened
 from muniment.store import escape
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf
+from muniment.store.layout import LISTING, Layout, Shelf
 from muniment.store.rows import RoundRow
 from muniment.store.session_table import Listed
 
@@ -42,7 +42,11 @@ def cell(text: str) -> str:
 
 
 def write_session_listing(shelf: Shelf, title: str, rows: Iterable[RoundRow]) -> None:
-    files.write_if_changed(shelf.listing, session_listing(title, rows))
+    made = session_listing(title, rows)
+    if shelf.unseen:
+        shelf.write(LISTING, made)
+    else:
+        files.write_if_changed(shelf.listing, made)
 
 
 def write_archive_listings(layout: Layout, index: Index) -> None:

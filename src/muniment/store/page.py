@@ -40,7 +40,7 @@ class Page:
 
     def add(self, messages: Iterable[Message]) -> None:
         """Render messages behind what is there."""
-        for data in document.render(messages, self.shelf.folder.name):
+        for data in document.render(messages, self.shelf.name):
             if self.body_bytes:
                 self._write(_SEPARATOR)
             self._write(data)
@@ -59,7 +59,7 @@ class Page:
     def finish(self, top: head.Head) -> None:
         """Put the document in its place; the size of its body stands in it, so that an edit shows by it."""
         top = structs.replace(top, own=top.own | {BODY_BYTES: self.body_bytes})
-        files.write_atomic(self.shelf.document, self._pieces(top))
+        self.shelf.write_document(self._pieces(top))
         if self.spill:
             self.spill.close()
 

@@ -102,6 +102,14 @@ def load(shelf: Shelf, number: int) -> Round:
         raise StoreError(f"{path}: damaged round file: {error}", "`muniment reindex` rebuilds it") from None
 
 
+def is_stored(shelf: Shelf, number: int, data: bytes) -> bool:
+    """Whether these bytes are there already."""
+    try:
+        return shelf.round_file(number).read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
 def load_all(shelf: Shelf, first: int = 1) -> Iterator[Round]:
     """The stored rounds from `first` on, in order."""
     number = first

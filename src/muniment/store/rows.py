@@ -101,7 +101,7 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
         engagement_id,
         preview(text_of(prompt)) if prompt else "",
         preview(next((answer for answer in answers if answer.strip()), "")),
-        sum(1 for b in blocks if isinstance(b, Tool) and b.name),
+        len([b for b in blocks if isinstance(b, Tool) and b.name]),
         len(thinking),
         sum(len(b.text) for b in thinking),
         count(round_.token_count),
@@ -113,26 +113,21 @@ _SPOKEN = {Thinking: "thinking", Compaction: "compaction", Event: "event"}
 """Blocks that are found by their text, and as what. The text of a message is found as its speaker's."""
 
 
-def texts(round_: Round) -> Iterator[tuple[str, str | None, int, str]]:
-    """Everything that can be searched for in a round: kind, tool, offset of the record, text."""
+def placed(round_: Round, sidechain: str | None = None) -> Iterator[tuple[Place, str]]:
+    """Everything that can be searched for in a round: each text and its place."""
+    number, side = round_.number, fit(sidechain)
     for message in round_.messages:
         for block in message.blocks:
             if isinstance(block, Tool):
-                if block.name:
-                    yield "tool", block.name, block.ref.offset, input_text(block)
+                tool = fit(block.name)
+                if tool:
+                    yield (number, "tool", tool, side, block.ref.offset), input_text(block)
                 if block.result:
-                    yield "result", block.name, block.result.offset, _output_text(block)
+                    yield (number, "result", tool, side, block.result.offset), _output_text(block)
             elif isinstance(block, Text):
-                yield message.role, None, block.ref.offset, block.text
+                yield (number, message.role, None, side, block.ref.offset), block.text
             elif isinstance(block, (Thinking, Compaction, Event)) and block.text:
-                yield _SPOKEN[type(block)], None, block.ref.offset, block.text
-
-
-def placed(round_: Round, sidechain: str | None) -> Iterator[tuple[Place, str]]:
-    """The same, each text with its place."""
-    number, side = round_.number, fit(sidechain)
-    for kind, tool, offset, text in texts(round_):
-        yield (number, kind, fit(tool), side, offset), text
+                yield (number, _SPOKEN[type(block)], None, side, block.ref.offset), block.text
 
 
 def text_rows(round_: Round, sidechain: str | None) -> Iterator[TextRow]:
@@ -144,8 +139,7 @@ def text_rows(round_: Round, sidechain: str | None) -> Iterator[TextRow]:
 
 def words_in(text: str) -> Words | None:
     """What can be searched for in a text; None in one that is blank."""
-    body = storable(text)
-    return indexed(body) if body and not body.isspace() else None
+    return indexed(storable(text)) if text and not text.isspace() else None
 
 
 def input_text(tool: Tool) -> str:

@@ -12,7 +12,7 @@ import apsw
 from muniment import files
 from muniment.errors import StoreError
 from muniment.store import round_table, schema
-from muniment.store.layout import Shelf
+from muniment.store.layout import DATABASE, Shelf
 from muniment.store.rows import RoundRow
 
 
@@ -27,7 +27,7 @@ def write(
     db = _load(shelf, first) if first > 1 else None
     if db is None:
         every = [*(former() if first > 1 else ()), *rows]
-        files.write_atomic(shelf.database, [_made_of(every)])
+        shelf.write(DATABASE, _made_of(every))
         return every
     try:
         with db:

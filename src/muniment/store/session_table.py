@@ -110,5 +110,6 @@ def replace(db: Any, key: int, row: SessionRow) -> None:
             key,
         ),
     )
-    sides = [(key, fit(id_), codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
-    db.executemany("INSERT OR REPLACE INTO sidechains VALUES (?,?,?)", sides)
+    if row.sidechains:
+        sides = [(key, fit(id_), codec.encode(facts).decode()) for id_, facts in row.sidechains.items()]
+        db.executemany("INSERT OR REPLACE INTO sidechains VALUES (?,?,?)", sides)

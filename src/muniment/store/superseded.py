@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from muniment.sources import salvage
 from muniment.sources.base import DOCUMENT, Source
 from muniment.sources.lines import Record, records
 from muniment.store.rows import NOTHING, Span
@@ -39,7 +40,8 @@ def grown(source: Source, earlier: Pieces, later: Pieces) -> Grown | None:
     objects = _missing(source.objects(records(earlier())), source.objects(records(later())))
     if lines is None or objects is None:
         return None
-    said = {(c.key, c.field): c.value for raw in objects for c in source.claims(raw) if _is_said(c.field)}
+    gone = [Record(0, raw, len(raw)) for raw in objects]
+    said = {(c.key, c.field): c.value for one in gone for c in salvage.claims(source, one) if _is_said(c.field)}
     if said and not _goes_on(source, said, later):
         return None
     return Grown(tuple(lines), _same(source, earlier, later))
@@ -88,7 +90,7 @@ def _goes_on(source: Source, said: dict[tuple[str, str], Any], later: Pieces) ->
     """Whether everything that was said is said under the same name in the later state, perhaps with more behind it."""
     left = dict(said)
     for record in source.objects(records(later())):
-        for claim in source.claims(record.raw):
+        for claim in salvage.claims(source, record):
             name = claim.key, claim.field
             if name in left and continues(left[name], claim.value):
                 del left[name]

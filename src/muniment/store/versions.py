@@ -94,9 +94,11 @@ def _is_followed(found: Found, kept: Kept) -> bool:
 
 
 def _packed_further(folder: Path, kept: Kept, main: SourceFile, source: Source) -> bool:
-    """A file elsewhere that goes on, and cannot be appended because one of the two is packed."""
+    """A file elsewhere that goes on, and cannot be appended because one of the two is packed.
+
+    The last record of a document may itself go on; then the bytes tell what the records do not."""
     packed = source.packed(kept.name) or source.packed(main.name)
-    return packed and compare(folder, kept, main, source) == "extends"
+    return packed and (compare(folder, kept, main, source) == "extends" or _begins_so(folder, kept, main, source))
 
 
 def names(shelf: Shelf) -> list[str]:
