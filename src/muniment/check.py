@@ -20,6 +20,7 @@ from muniment import sources
 from muniment.errors import StoreError
 from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
+from muniment.sources import salvage
 from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile
 from muniment.sources.lines import records
 from muniment.store import document, escape, evidence, page, parse, rounds
@@ -185,7 +186,7 @@ def _claims(source: Source, pieces: Iterable[bytes]) -> dict[tuple[str, str], by
     """Every claim with the hash of its value; the values themselves may be large."""
     found: dict[tuple[str, str], bytes] = {}
     for record in source.objects(records(pieces)):
-        for claim in source.claims(record.raw):
+        for claim in salvage.claims(source, record):
             found[claim.key, claim.field] = _hash(claim)
     return found
 

@@ -115,6 +115,16 @@ class LeavesOutWhatIsBroken(Broken):
         return super().read((r for r in records if r.torn or wren.fields_of(r.raw)), facts)
 
 
+class ThrowsAwayTheWholeLine(Broken):
+    """A line that is not one record is damaged from its beginning to its end."""
+
+    def read(self, records, facts):
+        return super().read((r if r.torn or wren.fields_of(r.raw) else self.blackened(r) for r in records), facts)
+
+    def blackened(self, record):
+        return structs.replace(record, raw=b"x" * len(record.raw))
+
+
 class RaisesOnWhatIsBroken(Broken):
     def read(self, records, facts):
         for record in (kept := list(records)):

@@ -34,6 +34,7 @@ CAUGHT_BY: dict[type[Broken], Law] = {
     planted.KeepsACache: keeping.test_nothing_in_the_agents_folders_is_touched,
     planted.LeavesOutWhatItDoesNotKnow: reading.test_a_record_that_nobody_heard_of_is_kept_and_costs_no_other,
     planted.LeavesOutWhatIsBroken: reading.test_a_line_that_cannot_be_read_is_reported_and_costs_no_other,
+    planted.ThrowsAwayTheWholeLine: reading.test_what_stands_before_or_behind_a_record_on_its_line_costs_no_other,
     planted.RaisesOnWhatIsBroken: reading.test_a_line_that_cannot_be_read_is_reported_and_costs_no_other,
     planted.TrustsEveryField: reading.test_no_bytes_make_a_reader_fail,
     planted.ReadsHalfALine: reading.test_a_file_cut_anywhere_reads_as_far_as_it_goes,

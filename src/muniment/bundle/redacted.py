@@ -145,17 +145,13 @@ class _Hider:
             self.hidden.left_out += 1
             return
         if text.lstrip()[:1] in ("{", "["):
-            yield b"\n".join(self._line(line) for line in data.split(b"\n")) if not _is_json(data) else self._line(data)
+            yield (
+                b"\n".join(self._line(line) for line in data.split(b"\n"))
+                if not codec.is_json(data)
+                else self._line(data)
+            )
         else:
             yield self.text(text).encode()
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        codec.loads(data)
-    except ValueError:
-        return False
-    return True
 
 
 def _said(layout: Layout, made: Layout, hiders: Mapping[str, _Hider]) -> None:

@@ -6,6 +6,7 @@ import gc
 import random
 import re
 from collections.abc import Iterator
+from itertools import pairwise, product
 
 import pytest
 
@@ -25,6 +26,7 @@ TIMES = 5
 UNHEARD_OF = b'{"never-heard-of":{"type":"mystery","words":"sesame"}}'
 SEED = 20260319
 JSON_BEGINS_BEHIND = b"\xef\xbb\xbf, \t\r\n"
+NULS = bytes(9)
 HALF = b"\\ud83d"
 """Half of a character, as JSON holds it where a program cut a text in the midst of one."""
 
@@ -123,6 +125,39 @@ def test_a_line_that_cannot_be_read_is_reported_and_costs_no_other(sample: Sampl
         reported = {problem.offset for round_ in rounds for problem in round_.problems("")}
         assert at in reported, f"a broken line at {at}"
         assert spoken(rounds) == spoken(sample.read())
+
+
+def test_what_stands_before_or_behind_a_record_on_its_line_costs_no_other(sample: Sample) -> None:
+    """A killed writer leaves half a record without a newline, a crash of the machine leaves NULs."""
+    starts = [record.offset for record in records([sample.data]) if is_alone(record)]
+    for at, left in product(some(starts, INSERTED), (GARBAGE, NULS)):
+        rounds = read(sample.source, sample.data[:at] + left + sample.data[at:], sample.facts)
+        reported = [(problem.offset, problem.length) for round_ in rounds for problem in round_.problems("")]
+        assert reported == [(at, len(left))], f"half a line at {at}"
+        assert spoken(rounds) == spoken(sample.read())
+
+
+def test_records_on_one_line_are_read_one_by_one(sample: Sample) -> None:
+    """Also where reading begins at one of them, or where the file ends within them."""
+    lines = list(records([sample.data]))
+    ends = [b"" if is_alone(line) and is_alone(after) else b"\n" for line, after in pairwise(lines)]
+    data = b"".join(line.raw + end for line, end in zip(lines, [*ends, b"\n"], strict=True))
+    rounds = read(sample.source, data, sample.facts)
+    assert spoken(rounds) == spoken(sample.read())
+    for k, round_ in enumerate(rounds):
+        rest = read(sample.source, data[round_.offset :], fold(rounds[:k], sample.facts), round_.offset)
+        assert rest == rounds[k:], f"from round {k + 1}"
+    for cut in some(list(range(len(data))), CUTS):
+        there = read(sample.source, data[:cut], sample.facts)
+        assert there[:-1] == rounds[: len(there) - 1], f"cut at {cut}"
+
+
+def is_alone(record: Record) -> bool:
+    """Whether a line is one object, and no part of a document that is spread over lines."""
+    try:
+        return record.raw.startswith(b"{") and isinstance(codec.loads(record.raw), dict)
+    except ValueError:
+        return False
 
 
 def test_a_record_that_nobody_heard_of_is_kept_and_costs_no_other(sample: Sample) -> None:

@@ -45,6 +45,15 @@ def loads(data: bytes) -> Any:
         raise ValueError("nested too deep") from None
 
 
+def is_json(data: bytes) -> bool:
+    """Whether these bytes are one JSON value."""
+    try:
+        loads(data)
+    except ValueError:
+        return False
+    return True
+
+
 def _lenient(data: bytes) -> Any:
     try:
         return json.loads(data, parse_constant=_refuse, parse_float=_finite)

@@ -10,9 +10,10 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from muniment.model import Facts, Ref, Round, codec
+from muniment.model import Facts, Ref, Round
+from muniment.sources import salvage
 from muniment.sources.builder import RoundBuilder
-from muniment.sources.lines import Record, is_whole, too_long
+from muniment.sources.lines import Record
 
 Line = TypeVar("Line")
 
@@ -45,10 +46,7 @@ class Way(Struct, Generic[Line, Own], frozen=True):
 def read(lines: Iterable[Record], facts: Facts, way: Way[Line, Own]) -> Iterator[Round]:
     """The rounds of these lines, the last one still open."""
     reader: Own | None = None
-    for record in lines:
-        if (record.torn and not is_whole(record, codec.loads)) or _is_blank(record):
-            continue
-        line, what = _decoded(record, way)
+    for record, line, what in salvage.told(lines, way.decode):
         if reader and reader.round.prompted and line is not None and way.opens(line):
             yield (closed := reader.close())
             facts = facts.after(closed)
@@ -59,16 +57,3 @@ def read(lines: Iterable[Record], facts: Facts, way: Way[Line, Own]) -> Iterator
         else:
             reader.damaged(what, Ref(record.offset, record.length))
     yield (reader or way.begin(facts, 0)).close()
-
-
-def _is_blank(record: Record) -> bool:
-    return not record.raw.strip() and not too_long(record)
-
-
-def _decoded(record: Record, way: Way[Line, Own]) -> tuple[Line | None, str]:
-    if what := too_long(record):
-        return None, what
-    try:
-        return way.decode(record.raw), ""
-    except ValueError as error:
-        return None, str(error)

@@ -284,14 +284,23 @@ def session_id_of(source: str, native_id: str) -> str:
     try:
         return str(uuid.UUID(native_id))
     except ValueError:
-        name = f"{source}:{native_id}".encode("utf-8", "backslashreplace")  # JSON may hold half a character
-        return str(uuid.uuid5(NAMESPACE, name.decode()))
+        return str(made_id(f"{source}:{native_id}"))
+
+
+def made_id(name: str) -> uuid.UUID:
+    """The id that is made from a name, always the same; JSON may hold half a character."""
+    return uuid.uuid5(NAMESPACE, name.encode("utf-8", "backslashreplace").decode())
 
 
 def found_session(source: str, native_id: str, root: Path, home: bool, present: Iterable[SourceFile]) -> Found:
     """Files as a session under its canonical identity; the agent's own id is kept where it is another."""
     session_id = session_id_of(source, native_id)
     return Found(source, session_id, str(root), home, tuple(present), None if session_id == native_id else native_id)
+
+
+def names_begin(root: Path, folder: Path) -> Path:
+    """The folder that names of a session's files begin at: the given one, or that of the session if it lies above."""
+    return folder if root.is_relative_to(folder) else root
 
 
 def source_file(path: Path, root: Path, role: FileRole, id_: str | None = None) -> SourceFile | None:
@@ -312,7 +321,7 @@ def bytes_of(file: SourceFile, start: int = 0, end: int | None = None) -> Iterab
     if file.text is not None:
         return (file.text[start:end],)
     first = file.start or 0
-    return files.chunks(Path(file.path), first + start, first + end)
+    return files.chunks(file.path, first + start, first + end)
 
 
 def head_of(path: Path) -> bytes:

@@ -11,12 +11,13 @@ import binascii
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from msgspec import structs
 
 from muniment.model import Block, Event, Media, Message, Ref, Round, Tool, Unknown, Usage
-from muniment.sources.lines import Record, is_whole
+from muniment.sources import salvage
+from muniment.sources.lines import Record
 
 EXTENSIONS = {
     "image/png": "png",
@@ -30,6 +31,8 @@ EXTENSIONS = {
     "audio/mpeg": "mp3",
 }
 
+
+T = TypeVar("T")
 
 _MEDIA_TYPE = re.compile(r"[\w.+/-]{1,100}")
 """Types that a document can name in a link."""
@@ -158,11 +161,24 @@ def add_usage(draft: Draft, usage: Usage) -> None:
         draft.fields["usage"] = usage
 
 
-class Reader(Protocol):
+def count(said: dict[str, Any], name: str) -> int:
+    """A number of tokens; anything else counts as none."""
+    value = said.get(name)
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+
+
+Line = TypeVar("Line", contravariant=True)
+
+
+class Reader(Protocol[Line]):
     """Reads one record after the other into an open round."""
 
-    def take(self, record: Record) -> Round | None:
-        """Read one record; gives the round that it closes, if it does."""
+    def take(self, record: Record, line: Line, /) -> Round | None:
+        """Read one record that holds this; gives the round that it closes, if it does."""
+        ...
+
+    def damaged(self, record: Record, what: str) -> None:
+        """Keep the place of what cannot be read."""
         ...
 
     def close(self) -> Round:
@@ -170,11 +186,11 @@ class Reader(Protocol):
         ...
 
 
-def rounds_of(reader: Reader, lines: Iterable[Record], decode: Callable[[bytes], object]) -> Iterator[Round]:
+def rounds_of(reader: Reader[T], lines: Iterable[Record], decode: Callable[[bytes], T]) -> Iterator[Round]:
     """The rounds of these records, the last one still open; a record that is not there in full is not yet there."""
-    for record in lines:
-        if record.torn and not is_whole(record, decode):
-            continue
-        if closed := reader.take(record):
+    for record, line, what in salvage.told(lines, decode):
+        if line is None:
+            reader.damaged(record, what)
+        elif closed := reader.take(record, line):
             yield closed
     yield reader.close()

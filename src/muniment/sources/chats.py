@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from muniment.model import Block, Facts, Media, Ref, Round, Text, Tool, Unknown, codec
 from muniment.model.rounds import Role
+from muniment.sources import salvage
 from muniment.sources.builder import Draft, RoundBuilder, quiet
-from muniment.sources.lines import MAX_LINE_BYTES, Record, is_whole, too_long
+from muniment.sources.lines import MAX_LINE_BYTES, Record, too_long
 
 _UNREAD = b"# "
 
@@ -65,11 +66,7 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell, quick: Quick | None 
     """The rounds of these lines, the last one still open."""
     round_ = RoundBuilder(facts.rounds + 1, 0)
     begun = False
-    for record in lines:
-        if record.torn and not is_whole(record, codec.loads):
-            continue
-        if (said := _said(record, tell, quick)) is None:
-            continue
+    for record, said in _told(lines, tell, quick):
         if round_.prompted and said.opens:
             yield round_.close()
             round_, begun = RoundBuilder(round_.number + 1, record.offset), False
@@ -79,28 +76,36 @@ def read(lines: Iterable[Record], facts: Facts, tell: Tell, quick: Quick | None 
     yield round_.close()
 
 
-def _said(record: Record, tell: Tell, quick: Quick | None) -> Said | None:
-    """What a line says; a blank one says nothing."""
+def _told(lines: Iterable[Record], tell: Tell, quick: Quick | None) -> Iterator[tuple[Record, Said]]:
+    """Each record with what it says. What is blank or not yet there is left out."""
+    for record in lines:
+        ref = Ref(record.offset, record.length)
+        if quick and (said := quick(record.raw, ref)):
+            yield record, said
+            continue
+        try:
+            value = codec.loads(record.raw)
+        except ValueError:
+            yield from _told_apart(record, tell)
+        else:
+            yield record, _said(value, ref, tell)
+
+
+def _told_apart(record: Record, tell: Tell) -> Iterator[tuple[Record, Said]]:
     ref = Ref(record.offset, record.length)
-    if record.length > MAX_LINE_BYTES:
-        return _damaged(too_long(record), ref)
-    if quick and (said := quick(record.raw, ref)):
-        return said
-    try:
-        value = codec.loads(record.raw)
-    except ValueError as error:
-        return _unreadable(record.raw, error, ref)
-    if not isinstance(value, dict):
-        return _damaged("not a JSON object", ref)
-    return tell(cast("dict[str, Any]", value), ref)
+    if what := too_long(record):
+        yield record, _damaged(what, ref)
+        return
+    if record.raw.startswith(_UNREAD):
+        yield record, _damaged(record.raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
+        return
+    for part, value, what in salvage.told(salvage.parts(record), codec.loads):
+        place = Ref(part.offset, part.length)
+        yield part, _damaged(f"not JSON: {what}", place) if what else _said(value, place, tell)
 
 
-def _unreadable(raw: bytes, error: ValueError, ref: Ref) -> Said | None:
-    if not raw.strip():
-        return None
-    if raw.startswith(_UNREAD):
-        return _damaged(raw.removeprefix(_UNREAD).decode("utf-8", "replace"), ref)
-    return _damaged(f"not JSON: {error}", ref)
+def _said(value: Any, ref: Ref, tell: Tell) -> Said:
+    return tell(cast("dict[str, Any]", value), ref) if isinstance(value, dict) else _damaged("not a JSON object", ref)
 
 
 def _damaged(what: str, ref: Ref) -> Said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ MAX_LINE_BYTES = 64 << 20
 
 
 class Record(Struct, frozen=True, gc=False):
-    """One line of a source file."""
+    """One line of a source file, or what can be told apart of a line that is damaged."""
 
     offset: int
     raw: bytes
@@ -46,12 +46,3 @@ def records(pieces: Iterable[bytes], offset: int = 0) -> Iterator[Record]:
 def too_long(record: Record) -> str:
     """What to say of a line that is kept and not read; nothing of one that can be."""
     return f"a line of {record.length} bytes is kept and not read" if record.length > MAX_LINE_BYTES else ""
-
-
-def is_whole(record: Record, decode: Callable[[bytes], object]) -> bool:
-    """Whether a record can be read: a last line without its newline counts once it is whole."""
-    try:
-        decode(record.raw)
-    except ValueError:
-        return False
-    return True

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,7 +17,7 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.adr029 import claims, find, told
 from muniment.sources.adr029.dialect import Adr029, file_name, image_folder
-from muniment.sources.base import NAMESPACE, Claim, Found, Move
+from muniment.sources.base import Claim, Found, Move, made_id
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.native import SOURCE as NATIVE
 from muniment.sources.recorded import RecordedSource
@@ -61,7 +60,7 @@ class Adr029Source(RecordedSource):
         """Named by its time; a session that has an id of the program's own, or a new one, or a parent, by that."""
         named = move.session_id or (facts.native_id if facts.source == self.name else None)
         if facts.sidechain:
-            named = uuid.uuid5(NAMESPACE, f"{named or facts.session_id} {facts.sidechain}").hex
+            named = made_id(f"{named or facts.session_id} {facts.sidechain}").hex
         name = f"{named}.jsonl" if named else file_name(facts.started or NO_TIME, 1)
         return f"{_image_of(facts)}/{find.FOLDER}/{name}"
 

@@ -5,7 +5,6 @@ Line 1 is the header, every other line an entry: `message`, `compaction` or `bra
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ from muniment.model.events import Event
 from muniment.sources.agent import claims, find, told
 from muniment.sources.agent.dialect import Agent, file_name
 from muniment.sources.agent.entries import messages, parse_entry, parse_line
-from muniment.sources.base import NAMESPACE, Claim, Found, Move
+from muniment.sources.base import Claim, Found, Move, made_id
+from muniment.sources.builder import count
 from muniment.sources.losses import Losses
 from muniment.sources.native import SOURCE as NATIVE
 from muniment.sources.recorded import RecordedSource
-from muniment.sources.recorded.retell import NO_TIME, count
+from muniment.sources.recorded.retell import NO_TIME
 
 __all__ = ["SOURCE", "messages", "parse_entry", "parse_line"]
 
@@ -60,7 +60,7 @@ class AgentSource(RecordedSource):
         native = facts.native_id if facts.source == self.name else None
         session_id = move.session_id or native or facts.session_id
         if facts.sidechain:
-            session_id = uuid.uuid5(NAMESPACE, f"{session_id} {facts.sidechain}").hex
+            session_id = made_id(f"{session_id} {facts.sidechain}").hex
         return f"{find.FOLDER}/{file_name(facts.started or NO_TIME, session_id)}"
 
     def events(self, value: Any) -> list[Event]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.agent.entries import VERSION, milliseconds
-from muniment.sources.base import NAMESPACE
+from muniment.sources.base import made_id
 
 _ID = re.compile(r"[0-9a-f]{8}")
 _PART = re.compile(r"[0-9a-f]{8}\.\d+")
@@ -67,7 +66,7 @@ def _about(type_: str, first: Event, last: Event) -> dict[str, Any]:
 def _short(id_: str) -> str | None:
     """An id of eight digits; a part of a message that becomes an entry of its own gets one made from both."""
     if _PART.fullmatch(id_):
-        return uuid.uuid5(NAMESPACE, id_).hex[:8]
+        return made_id(id_).hex[:8]
     return id_ if _ID.fullmatch(id_) else None
 
 

@@ -25,7 +25,7 @@ from muniment.model import (
 )
 from muniment.model.codec import mapping
 from muniment.sources.atif import compose
-from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.builder import Draft, RoundBuilder, count, quiet
 
 HEAD, TAIL, SYSTEM, SUBAGENT = "trajectory", "trajectory end", "system message", "subagent trajectory"
 
@@ -169,14 +169,9 @@ def bare(block: Text | Media | Unknown) -> Text | Media | Unknown:
 
 def usage_of(said: dict[str, Any]) -> Usage | None:
     """Cached tokens are part of the prompt here; we count them apart."""
-    cached = _count(said, "cached_tokens")
-    usage = Usage(max(0, _count(said, "prompt_tokens") - cached), _count(said, "completion_tokens"), cached)
+    cached = count(said, "cached_tokens")
+    usage = Usage(max(0, count(said, "prompt_tokens") - cached), count(said, "completion_tokens"), cached)
     return usage if usage.total else None
-
-
-def _count(said: dict[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 def text(fields: dict[str, Any], name: str) -> str | None:

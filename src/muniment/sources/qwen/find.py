@@ -117,7 +117,7 @@ def _beside(path: Path, top: Path) -> SourceFile | None:
 
 def _is_name(native_id: str) -> bool:
     """Whether a folder can be named by it; an id that is a path leads elsewhere."""
-    return native_id not in ("", "..") and Path(native_id).name == native_id
+    return native_id not in ("", "..") and "\0" not in native_id and Path(native_id).name == native_id
 
 
 def _native_id(path: Path) -> str:

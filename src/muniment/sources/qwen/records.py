@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import Usage, codec
+from muniment.sources.builder import count
 from muniment.sources.gemini.records import listing
-from muniment.sources.recorded.retell import count
 
 _TEXTS = ("uuid", "parentUuid", "sessionId", "timestamp", "subtype", "cwd", "gitBranch", "version", "model")
 _OBJECTS = ("message", "usageMetadata", "toolCallResult", "systemPayload", "forkedFrom")

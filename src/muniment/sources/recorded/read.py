@@ -17,6 +17,7 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.model.facts import TITLE_RANK
+from muniment.sources import salvage
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
 from muniment.sources.dialect import Dialect
 from muniment.sources.lines import Record, too_long
@@ -51,11 +52,7 @@ class Form(Protocol):
 def read(form: Form, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a file, the last one still open."""
     reader: RoundReader | None = None
-    for record in records:
-        value = lines.value_of(record.raw)
-        told = _told(form, record, value)
-        if told is None:
-            continue
+    for record, value, told in _told(form, records):
         opens = isinstance(told, list) and any(map(_is_prompt, told))
         if reader is None or (opens and reader.begun):
             if reader:
@@ -66,18 +63,39 @@ def read(form: Form, records: Iterable[Record], facts: Facts) -> Iterator[Round]
     yield (reader or RoundReader(form, facts, 0)).close()
 
 
-def _told(form: Form, record: Record, value: Any) -> list[Event] | str | None:
-    """What a record says, or what is wrong with it; None for one that is not there, or not yet."""
-    if value is None and not record.raw.strip():
-        return None if record.torn else too_long(record) or None
-    try:
-        return form.spoken.events(record.raw) if value is None else form.events(value)
-    except ValueError as error:
-        if record.torn:
-            return None
-        if not record.raw.strip(b"\0"):
-            return f"{len(record.raw)} NUL bytes"
-        return str(error) if str(error).startswith("not ") else f"not JSON: {error}"
+def _told(form: Form, records: Iterable[Record]) -> Iterator[tuple[Record, Any, list[Event] | str]]:
+    """Each record as JSON, and what it says or what is wrong with it. What is blank or not yet there is left out."""
+    for record in records:
+        value = lines.value_of(record.raw)
+        try:
+            told = _events(form, record.raw, value)
+        except ValueError:
+            yield from _told_apart(form, record)
+        else:
+            yield record, value, told
+
+
+def _told_apart(form: Form, record: Record) -> Iterator[tuple[Record, Any, list[Event] | str]]:
+    if what := too_long(record):
+        yield record, None, what
+        return
+    for part in salvage.parts(record):
+        value = lines.value_of(part.raw)
+        try:
+            yield part, value, _events(form, part.raw, value)
+        except ValueError as error:
+            if not part.torn:
+                yield part, None, _what_is_wrong(part.raw, error)
+
+
+def _events(form: Form, raw: bytes, value: Any) -> list[Event]:
+    return form.spoken.events(raw) if value is None else form.events(value)
+
+
+def _what_is_wrong(raw: bytes, error: ValueError) -> str:
+    if not raw.strip(b"\0"):
+        return f"{len(raw)} NUL bytes"
+    return str(error) if str(error).startswith("not ") else f"not JSON: {error}"
 
 
 def _is_prompt(event: Event) -> bool:

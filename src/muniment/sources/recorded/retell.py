@@ -7,7 +7,6 @@ message becomes one group of events, the results of its calls follow it. What no
 from __future__ import annotations
 
 import base64
-import uuid
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -17,7 +16,8 @@ from muniment.model import Block, Compaction, Facts, Media, Message, Round, Text
 from muniment.model import Event as Happening
 from muniment.model import events as types
 from muniment.model.events import Event
-from muniment.sources.base import NAMESPACE, MediaBytes
+from muniment.sources.base import MediaBytes, made_id
+from muniment.sources.builder import count
 from muniment.sources.losses import NO_PLACE, Losses
 
 NO_TIME = "1970-01-01T00:00:00.000Z"
@@ -168,7 +168,7 @@ class Teller:
         """An id that no other event has, short as it may be."""
         while True:
             self.count += 1
-            own = uuid.uuid5(NAMESPACE, f"{self.session_id} event {self.count}").hex[: self.form.id_length]
+            own = made_id(f"{self.session_id} event {self.count}").hex[: self.form.id_length]
             if own not in self.ids:
                 self.ids.add(own)
                 return own
@@ -196,9 +196,3 @@ def told_usage(payload: dict[str, Any]) -> Usage | None:
     if not isinstance(said, dict):
         return None
     return Usage(**{name: count(said, name) for name in ("input", "output", "cache_read", "cache_write")})  # pyright: ignore[reportUnknownArgumentType]
-
-
-def count(said: dict[str, Any], name: str) -> int:
-    """A number of tokens; anything else counts as none."""
-    value = said.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
