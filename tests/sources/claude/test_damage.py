@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muniment import check
 from muniment.model import Facts, Problem, Round, Tool, Unknown, codec
 from muniment.model.rounds import text_of
+from muniment.sources.base import SourceFile
 from muniment.sources.claude import SOURCE
 from muniment.sources.lines import records
 from muniment.store import document, escape, parse
@@ -41,8 +43,6 @@ def check_kept(rounds: list[Round]) -> None:
     ("line", "what"),
     [
         (b"\0" * 4096, "4096 NUL bytes"),
-        (b"\0" * 10 + b'{"type":"mode"}', "NUL bytes in front of a record"),
-        (b'{"type":"mode","mode":"normal"}{"type":"mode"}', "not JSON: Extra data"),
         (b'{"type":"user","message":{"role":"us', "not JSON: Unterminated string"),
         (b"garbage", "not JSON"),
         (b"\xff\xfe\xfd{", "not"),
@@ -69,6 +69,48 @@ def test_a_damaged_line_is_reported_with_its_place_and_hides_nothing_else(line: 
     assert texts(rounds) == ["before", "after"]
     assert fold(rounds).problems == 1
     check_kept(rounds)
+
+
+def test_what_is_whole_on_a_damaged_line_is_read() -> None:
+    """A killed writer left half a record, another one wrote behind it; a crash of the machine left NULs."""
+    asked, answered = Transcript(), Transcript()
+    asked.user("and now this")
+    answered.answer("m2", say("of course"))
+    torn = b'{"parentUuid":null,"type":"user","message":{"role":"user","content":"half a sen'
+    file = Transcript()
+    file.user("before")
+    at = file.raw(torn + asked.data[:-1] + answered.data[:-1] + bytes(7))
+    rounds = file.rounds()
+    assert texts(rounds) == ["before", "and now this", "of course"]
+    behind = at + len(torn + asked.data[:-1] + answered.data[:-1])
+    assert [(problem.offset, problem.length) for problem in problems(rounds)] == [(at, len(torn)), (behind, 7)]
+    assert rounds[1].offset == at + len(torn)
+    assert read(file.data, fold(rounds[:1]), rounds[1].offset) == rounds[1:]
+    check_kept(rounds)
+
+
+def test_an_answer_that_is_told_again_with_other_fields_is_said_once() -> None:
+    """A session that goes on begins with the last record there was, written anew."""
+    file = Transcript()
+    file.user("before")
+    at = "2026-01-02T03:04:05.000Z"
+    uuid = file.answer("m1", say("of course"), output=3, timestamp=at)
+    file.answer("m1", say("of course"), output=5, timestamp=at, uuid=uuid, parentUuid="r1", slug="a-name")
+    file.user("after", parentUuid=uuid)
+    rounds = file.rounds()
+    assert texts(rounds) == ["before", "of course", "after"]
+    assert rounds[0].token_count == 15
+    place = SourceFile("x.jsonl", "x.jsonl", "main", len(file.data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, place, lambda: [file.data])
+    assert (checked.lossless, checked.stable, checked.rehung) == (True, True, 0)
+
+
+def test_a_record_that_was_read_stays_when_the_next_one_begins_on_its_line() -> None:
+    file = Transcript()
+    file.user("before")
+    file.user("and now this")
+    data = file.data[:-1]
+    assert texts(read(data + b'{"type":"user","mess')) == texts(read(data)) == ["before", "and now this"]
 
 
 def test_a_number_that_no_field_reads_is_no_damage() -> None:
@@ -156,6 +198,46 @@ def test_blank_lines_are_no_damage() -> None:
 
 
 # -- fields that hold what they never should
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"version": 2},
+        {"toolUseResult": True},
+        {"timestamp": 1767323045000},
+        {"parentUuid": 7, "isSidechain": "no", "cwd": ["/w"], "gitBranch": {}},
+        {"message": {"role": "user", "content": {"type": "text", "text": "hello"}}},
+        {"message": {"role": "user", "content": "hello", "id": 5, "usage": "much", "stop_reason": []}},
+    ],
+    ids=lambda odd: " ".join(odd),
+)
+@pytest.mark.parametrize("type_", ["user", "assistant"])
+def test_a_field_of_another_type_than_usual_costs_itself_and_no_words(type_: str, odd: dict[str, Any]) -> None:
+    file = Transcript()
+    file.user("before")
+    file.chain(type_, **({"message": {"role": type_, "content": [say("hello")]}} | odd))
+    rounds = file.rounds()
+    assert (texts(rounds), problems(rounds)) == (["before", "hello"], [])
+    check_kept(rounds)
+    place = SourceFile("x.jsonl", "x.jsonl", "main", len(file.data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, place, lambda: [file.data])
+    assert checked.lossless, checked
+    assert checked.document["text"].equal == 2
+
+
+def test_content_of_another_type_than_usual_is_kept_as_it_came() -> None:
+    file = Transcript()
+    file.user(5)
+    rounds = file.rounds()
+    assert [block.value for block in rounds[0].blocks() if isinstance(block, Unknown)] == [5]
+    assert problems(rounds) == []
+
+
+def test_a_message_that_says_nothing_to_people_may_be_anything() -> None:
+    file = Transcript()
+    file.meta("progress", message="hi")
+    assert problems(file.rounds()) == []
 
 
 @pytest.mark.parametrize("content", [5, True, {"type": "text"}, "words", [None, "a", [], {"type": "thinking"}]])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from muniment import sources
 from muniment.model import Facts
 from muniment.sources.base import Found, Move
 from muniment.sources.claude import SOURCE, find, place
@@ -84,6 +85,18 @@ def test_subagents_without_their_transcript_make_a_session(tmp_path: Path) -> No
     assert found.session_id == SESSION
     assert found.main is None
     assert sorted(roles(found).values()) == ["side", "sidechain"]
+
+
+@pytest.mark.parametrize("given", [".", SESSION, f"{SESSION}/subagents", f"{SESSION}/subagents/agent-a1.jsonl"])
+def test_what_lies_beside_subagents_of_a_backup_belongs_to_them_wherever_one_points(tmp_path: Path, given: str) -> None:
+    put(tmp_path, f"{SESSION}/subagents/agent-a1.jsonl", transcript(isSidechain=True))
+    put(tmp_path, f"{SESSION}/tool-results/toolu_1.txt")
+    (found,) = sources.find_in(tmp_path / given, {"HOME": "/nowhere"})
+    assert (found.session_id, found.root) == (SESSION, str(tmp_path))
+    assert roles(found) == {
+        f"{SESSION}/subagents/agent-a1.jsonl": "sidechain",
+        f"{SESSION}/tool-results/toolu_1.txt": "side",
+    }
 
 
 def test_all_that_lies_beside_a_session_belongs_to_it(home: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from muniment.check import Checked, check_found
 from muniment.model import Media, Text, Thinking
 from muniment.model.rounds import text_of
-from muniment.sources import find_in
+from muniment.sources import find_in, named
 from muniment.sources.base import Move
 from muniment.sources.claude import SOURCE
 
@@ -49,6 +49,33 @@ def test_a_thought_without_a_signature_keeps_its_record(file: Transcript, tmp_pa
     assert result.export["thinking"].equal == 1
 
 
+@pytest.mark.parametrize("fields", [{}, {"signature": "seal"}])
+def test_a_thought_may_be_called_text(file: Transcript, tmp_path: Path, fields: dict[str, Any]) -> None:
+    file.answer("msg_1", {"type": "thinking", "text": "hm", **fields})
+    (round_,) = file.rounds()
+    assert [(b.text, b.signature) for b in round_.blocks() if isinstance(b, Thinking)] == [
+        ("hm", fields.get("signature"))
+    ]
+    result = checked(file, tmp_path)
+    assert result.lossless
+    assert (result.export["thinking"].equal, result.document["thinking"].equal) == (1, 1)
+
+
+@pytest.mark.parametrize("content", ["Go on.", [say("Go on."), PICTURE], "<system-reminder>brief</system-reminder>"])
+def test_what_is_put_into_an_inline_subagent_stays_there(file: Transcript, tmp_path: Path, content: Any) -> None:
+    file.user("survey", isSidechain=True, parentUuid=None)
+    file.user(content, isSidechain=True, isMeta=True)
+    rounds = file.rounds()
+    media = rounds[0].media.__getitem__
+    written = [json.loads(line) for line in SOURCE.write(rounds, fold(rounds), Move(), media, [])]
+    assert [(record["isSidechain"], record.get("isMeta")) for record in written] == [
+        (False, None),
+        (True, None),
+        (True, True),
+    ]
+    assert checked(file, tmp_path).lossless
+
+
 def test_an_answer_without_an_id_gets_none(file: Transcript, tmp_path: Path) -> None:
     file.chain("assistant", message={"role": "assistant", "model": "claude-x", "content": [say("done")]})
     assert checked(file, tmp_path).lossless
@@ -78,7 +105,14 @@ def test_a_user_record_without_content_is_no_prompt_and_stays(
     assert checked(file, tmp_path).lossless
 
 
-@pytest.mark.parametrize("marks", [{"isMeta": True}, {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}])
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"isMeta": True},
+        {"isCompactSummary": True, "isVisibleInTranscriptOnly": True},
+        {"origin": {"kind": "peer", "from": "a1"}},
+    ],
+)
 @pytest.mark.parametrize("content", [[PICTURE], [say("two pages"), PICTURE], [PICTURE, say("two pages")]])
 def test_what_the_program_puts_in_is_never_the_agents(
     file: Transcript, tmp_path: Path, marks: dict[str, Any], content: list[Any]
@@ -109,6 +143,29 @@ def test_a_picture_that_is_no_bytes_is_shown_as_it_came(file: Transcript, tmp_pa
     assert checked(file, tmp_path).lossless
 
 
+SUMMARY = "This session is being continued from a previous conversation that ran out of context. The lamp is lit."
+
+
+@pytest.mark.parametrize("content", [SUMMARY, [say(SUMMARY)]])
+def test_a_first_summary_without_marks_gets_none(tmp_path: Path, content: Any) -> None:
+    file = Transcript()
+    file.user(content)
+    file.user("go")
+    rounds = file.rounds()
+    first = json.loads(next(iter(SOURCE.write(rounds, fold(rounds), Move(), {}.__getitem__, []))))
+    assert not first.keys() & {"isCompactSummary", "isVisibleInTranscriptOnly"}
+    assert checked(file, tmp_path).lossless
+
+
+@pytest.mark.parametrize("target", ["codex", "pi", "opencode"])
+def test_other_agents_are_told_a_first_summary_without_marks(target: str) -> None:
+    file = Transcript()
+    file.user(SUMMARY)
+    file.user("go")
+    rounds = file.rounds()
+    assert SUMMARY.encode() in b"".join(named(target).write(rounds, fold(rounds), Move(), {}.__getitem__, []))
+
+
 # -- what was typed while the agent worked
 
 
@@ -123,9 +180,11 @@ def steering(file: Transcript) -> list[str]:
 def test_words_that_only_the_queue_has_are_the_humans(file: Transcript, tmp_path: Path) -> None:
     file.answer("msg_1", call("toolu_1"))
     enqueued(file, "and the tests?")
-    for notice in ("<task-notification>done", "<bash-notification>done", '{"task_id":"1"}', [say("no string")]):
+    notices = ["<task-notification>done", "<bash-notification>done", '{"task_id":"1"}', [say("no string")]]
+    notices += ["Another Claude session sent a message: lit", '<cross-session-message from="a1">lit']
+    for notice in (*notices, "[SYSTEM NOTIFICATION - NOT USER INPUT] lit"):
         enqueued(file, notice)
-    for second in range(5):
+    for second in range(8):
         file.meta("queue-operation", operation="remove", timestamp=f"2026-01-02T03:05:0{second}.000Z")
     file.result("toolu_1")
     file.answer("msg_2", say("done"))
@@ -171,6 +230,24 @@ def test_words_that_are_attached_later_are_read_once_and_there(file: Transcript,
     file.attach("queued_command", prompt="and the tests?", commandMode="prompt")
     assert steering(file) == ["and the tests?"]
     assert [message.queued for round_ in file.rounds() for message in round_.messages][-1]
+    assert checked(file, tmp_path).lossless
+
+
+def test_what_another_agent_sent_is_attached_and_no_steering(file: Transcript, tmp_path: Path) -> None:
+    file.answer("msg_1", call("toolu_1"))
+    file.attach("queued_command", prompt="Another Claude session sent a message: lit", commandMode="prompt")
+    file.result("toolu_1")
+    assert steering(file) == []
+    assert checked(file, tmp_path).lossless
+
+
+def test_what_says_that_an_agent_sent_it_says_so_again(file: Transcript, tmp_path: Path) -> None:
+    origin = {"kind": "peer", "from": "a1"}
+    file.user("The lamp is lit.", origin=origin)
+    file.answer("msg_1", say("done"))
+    rounds = file.rounds()
+    written = [json.loads(line) for line in SOURCE.write(rounds, fold(rounds), Move(), {}.__getitem__, [])]
+    assert [record.get("origin") for record in written] == [None, origin, None]
     assert checked(file, tmp_path).lossless
 
 

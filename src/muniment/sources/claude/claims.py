@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from muniment.model import codec
 from muniment.model.codec import mapping
@@ -30,11 +30,12 @@ def claims(line: bytes) -> Iterator[Claim]:
         return
     message = mapping(record.get("message"))
     yield Claim(key, "id", key)
-    yield Claim(key, "time", record.get("timestamp"))
+    if isinstance(at := record.get("timestamp"), str | None):
+        yield Claim(key, "time", at)
     yield Claim(key, "parent", record.get("parentUuid"))
     if kind == "assistant":
-        for field, name in (("message id", "id"), ("model", "model"), ("usage", "usage")):
-            if message.get(name) is not None:
+        for field, name, type_ in (("message id", "id", str), ("model", "model", str), ("usage", "usage", dict)):
+            if isinstance(message.get(name), type_):
                 yield Claim(key, field, message[name])
     yield from _content(key, message.get("content"))
     for name in record.keys() - _PLACED:
@@ -44,9 +45,10 @@ def claims(line: bytes) -> Iterator[Claim]:
 def _content(key: str, content: Any) -> Iterator[Claim]:
     if isinstance(content, str):
         yield Claim(f"{key} 0", "text", content)
-    elif isinstance(content, list):
-        for number, part in enumerate(content):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            yield from _part(f"{key} {number}", part)
+        return
+    parts = cast("list[Any]", content) if isinstance(content, list) else [] if content is None else [content]
+    for number, part in enumerate(parts):
+        yield from _part(f"{key} {number}", part)
 
 
 def _part(key: str, part: Any) -> Iterator[Claim]:
@@ -55,7 +57,7 @@ def _part(key: str, part: Any) -> Iterator[Claim]:
         case "text":
             yield Claim(key, "text", fields.get("text"))
         case "thinking":
-            yield Claim(key, "thinking", fields.get("thinking"))
+            yield Claim(key, "thinking", fields["thinking"] if "thinking" in fields else fields.get("text"))
             if fields.get("signature"):
                 yield Claim(key, "signature", fields["signature"])
         case "tool_use":

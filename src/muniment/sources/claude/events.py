@@ -25,6 +25,8 @@ PUT_IN = "put in"
 INJECTED = {"isMeta": True}
 SUMMARY = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
 """How the program marks its own records under the role `user`."""
+UNMARKED = {"marks": False}
+"""Of a summary: its record was written before there were marks."""
 
 GRANTS: dict[str, dict[str, list[str]]] = {"attachment command_permissions": {"allowedTools": []}}
 """Records that grant something, and what is written in place of it: others hang on them, so they stay, empty."""
@@ -126,8 +128,8 @@ def _shown(event: Event) -> Again:
         return Again("system", {"subtype": "api_error", "error": {"message": event.text}})
     if kind in SHOWN_SYSTEM:
         return Again("system", {"subtype": kind, "content": event.text})
-    flags: dict[str, Any] = {"plain": event.ref.plain} | (INJECTED if event.kind == "injected" else {})
-    return Again("user", {"type": "text", "text": event.text}, flags)
+    marks = INJECTED if event.kind == "injected" else mapping(event.detail)  # where it says who sent it
+    return Again("user", {"type": "text", "text": event.text}, {"plain": event.ref.plain, **marks})
 
 
 def _boundary(detail: dict[str, Any]) -> dict[str, Any]:

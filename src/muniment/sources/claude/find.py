@@ -18,7 +18,7 @@ from typing import Literal
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, names_begin, source_file
 from muniment.sources.claude import history
 from muniment.sources.raw_json import unmarked
 
@@ -128,7 +128,7 @@ def _found(
     main: Path | None, folder: Path, native_id: str, agents: list[Path], root: Path, known_homes: Sequence[Path]
 ) -> Found:
     base = folder.parent.parent if folder.parent.name == "projects" else None
-    top = base or root
+    top = base or names_begin(root, folder)
     found = [source_file(main, top, "main")] if main else []
     session_folder = folder / native_id if UUID.fullmatch(native_id) else None
     own_name = main is None or main.stem == native_id
@@ -152,7 +152,5 @@ def _side_file(path: Path, top: Path) -> SourceFile | None:
 def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
     found: list[SourceFile | None] = []
     for name in SIDE_FOLDERS:
-        folder = base / name / native_id
-        if folder.is_dir():
-            found += [source_file(Path(e.path), base, "side") for e in files.walk(folder)]
+        found += [source_file(Path(e.path), base, "side") for e in files.walk(base / name / native_id)]
     return [*found, history.about(base, native_id)]

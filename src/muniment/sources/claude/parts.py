@@ -43,8 +43,9 @@ def read(part: Any, ref: Ref, round_: RoundBuilder) -> Any:
     if kind == "text" and isinstance(text := part.get("text"), str):
         return Text(text, ref)
     signature = part.get("signature")
-    if kind == "thinking" and isinstance(text := part.get("thinking"), str) and isinstance(signature, str | None):
-        return Thinking(text, signature, ref=ref)
+    thinking = part.get("thinking", part.get("text"))  # as some other programs name it that write such files
+    if kind == "thinking" and isinstance(thinking, str) and isinstance(signature, str | None):
+        return Thinking(thinking, signature, ref=ref)
     if kind == "redacted_thinking" and isinstance(data := part.get("data"), str):
         return Thinking("", data, redacted=True, ref=ref)
     if kind in ("image", "document") and (media := _media(part, ref, round_)):
@@ -70,16 +71,16 @@ def output(part: Any, round_: RoundBuilder) -> Text | Media | Unknown:
     return block if known else Unknown(kind=str(type_of(part)), value=part)
 
 
-def as_event(kind: str, part: Any, ref: Ref, round_: RoundBuilder) -> Block:
+def as_event(kind: str, part: Any, ref: Ref, round_: RoundBuilder, detail: Any = None) -> Block:
     """A part that no human wrote; only its words become an event."""
     block = read(part, ref, round_)
-    return Event(kind=kind, text=block.text, ref=ref) if isinstance(block, Text) else block
+    return Event(kind=kind, text=block.text, detail=detail, ref=ref) if isinstance(block, Text) else block
 
 
-def as_compaction(part: Any, ref: Ref, round_: RoundBuilder) -> Block:
+def as_compaction(part: Any, ref: Ref, round_: RoundBuilder, detail: Any = None) -> Block:
     """A part of the summary that a conversation goes on from."""
     block = read(part, ref, round_)
-    return Compaction(text=block.text, ref=ref) if isinstance(block, Text) else block
+    return Compaction(text=block.text, detail=detail, ref=ref) if isinstance(block, Text) else block
 
 
 # -- writing

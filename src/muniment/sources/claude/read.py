@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, cast
 
+from msgspec import structs
+
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
@@ -18,7 +20,7 @@ from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
 from muniment.sources.claude.queue import Queue
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
-from muniment.sources.lines import Record, too_long
+from muniment.sources.lines import Record
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
@@ -43,24 +45,19 @@ class Reader:
         """The notice that the next record is a command which the program answers itself."""
         self.latest = Line("")
 
-    def take(self, record: Record) -> Round | None:
+    def take(self, record: Record, line: Line) -> Round | None:
         """Read one record; gives the round that it closes, if it does."""
         if not self.begun:
             self.begun, self.round.offset = True, record.offset
-        if not record.raw.strip():
-            if what := too_long(record):
-                self._damaged(record, what)
-            return None
-        try:
-            line = records.decode(record.raw)
-        except ValueError as error:
-            self._damaged(record, str(error))
-            return None
         ref = Ref(record.offset, record.length, line.uuid, line.parent, line.timestamp)
         if line.uuid:
             fingerprint = hash((record.length, record.raw[-256:]))
-            if self.seen.get(line.uuid) == fingerprint:
+            known = self.seen.get(line.uuid)
+            if known == fingerprint:
                 self.round.add(quiet("repeated record", ref))
+                return None
+            if known is not None and self._is_told(line, ref):
+                self.round.add(quiet("repeated record", Ref(ref.offset, ref.length)))
                 return None
             self.seen[line.uuid] = fingerprint
         if line.cwd:
@@ -78,7 +75,10 @@ class Reader:
             self.round.message("assistant", at=at, **self._changes(self.latest))
         return self.round.close()
 
-    def _damaged(self, record: Record, what: str) -> None:
+    def damaged(self, record: Record, what: str) -> None:
+        """Keep the place of what cannot be read."""
+        if not self.begun:
+            self.begun, self.round.offset = True, record.offset
         self.round.add(Unknown(kind="damaged", damage=what, ref=Ref(record.offset, record.length)))
 
     # -- user records
@@ -94,20 +94,35 @@ class Reader:
         elif line.summary_of_compaction:
             self._put_in(content, ref, parts.as_compaction, events.SUMMARY)
         elif kind := self._injected_as(line, content):
-            self._put_in(content, ref, partial(parts.as_event, kind), events.INJECTED)
+            self._put_in(content, ref, self._injected(kind), events.INJECTED)
+        elif line.origin is not None and (kind := self._sent_as(line.origin)):
+            marks = {"origin": line.origin}
+            self._put_in(content, ref, partial(parts.as_event, kind, detail=marks), marks)
         else:
             return self._prompt(line, content, ref)
         return None
 
+    def _injected(self, kind: str) -> Callable[[Any, Ref, RoundBuilder], Block]:
+        """How a text of the program is read. A summary that a session begins with is all that the model knows."""
+        if kind == prompts.CONTINUATION and self.round.number == 1 and not self.round.drafts:
+            return partial(parts.as_compaction, detail=events.UNMARKED)
+        return partial(parts.as_event, kind)
+
     def _put_in(
-        self, content: list[Any], ref: Ref, read: Callable[[Any, Ref, RoundBuilder], Block], marks: dict[str, bool]
+        self,
+        content: list[Any],
+        ref: Ref,
+        read: Callable[[Any, Ref, RoundBuilder], Block],
+        marks: dict[str, Any],
+        into: Draft | None = None,
     ) -> None:
         """What the program put into the conversation. Its words tell that themselves, an image or a file does not."""
+        add = into.blocks.append if into else self.round.add
         blocks = [read(part, ref, self.round) for part in content]
         if not all(isinstance(block, (Event, Compaction)) for block in blocks):
-            self.round.add(quiet(events.PUT_IN, ref, marks))
+            add(quiet(events.PUT_IN, ref, marks))
         for block in blocks:
-            self.round.add(block)
+            add(block)
 
     def _injected_as(self, line: Line, content: list[Any]) -> str | None:
         """What a user record was put in as; None for a human's. Commands of the program stand behind a notice."""
@@ -118,6 +133,11 @@ class Reader:
             return "injected"
         answered = self.caveat is not None and line.parent == self.caveat
         return known or ("command" if answered and prompts.is_command(content) else None)
+
+    def _sent_as(self, origin: Any) -> str | None:
+        """What a record was put in as that says who sent it; what an agent says is the prompt of its subagent."""
+        kind = prompts.origin_kind(origin)
+        return None if kind == prompts.AGENTS and self.facts.sidechain else kind
 
     def _prompt(self, line: Line, content: list[Any], ref: Ref) -> Round | None:
         closed = None
@@ -179,8 +199,17 @@ class Reader:
             self._results(line, content, ref)
             self._sidechain_id(line)
             return
-        draft = self.round.message("user", at=ref.at, sidechain=self._sidechain_id(line))
-        draft.blocks.extend(parts.read(part, ref, self.round) for part in content)
+        sidechain = self._sidechain_id(line)
+        if kind := self._injected_as(line, content):
+            self._put_in(content, ref, partial(parts.as_event, kind), events.INJECTED, self._latest_in(sidechain, ref))
+            return
+        draft = self.round.message("user", at=ref.at, sidechain=sidechain)
+        draft.blocks.extend(self._prompt_part(part, ref) for part in content)
+
+    def _latest_in(self, sidechain: str, ref: Ref) -> Draft:
+        """Where an inline subagent stands; what is put in before it began begins it."""
+        own = (draft for draft in reversed(self.round.drafts) if draft.fields.get("sidechain") == sidechain)
+        return next(own, None) or self.round.message("user", at=ref.at, sidechain=sidechain)
 
     def _sidechain_id(self, line: Line) -> str:
         """Old files give inline subagents no id: the first record of the chain names it."""
@@ -205,6 +234,19 @@ class Reader:
             draft.blocks.append(quiet(events.EMPTY, ref, line.type))
         for part in content:
             self._answer_part(draft, part, ref)
+
+    def _is_told(self, line: Line, ref: Ref) -> bool:
+        """Whether an answer says again what it said before, in a record that is not the same to the byte."""
+        message = line.message or ApiMessage()
+        draft = self.round.by_id.get((message.id or line.uuid or "", None))
+        if line.type != "assistant" or draft is None:
+            return False
+        content, _ = parts.listed(message.content, ref)
+        told = [structs.replace(block, ref=Ref()) for block in draft.blocks if block.ref.id == ref.id]
+        if not told or told != [parts.read(part, Ref(), self.round) for part in content]:
+            return False
+        self._about_answer(draft, line, message, ref)
+        return True
 
     def _about_answer(self, draft: Draft, line: Line, message: ApiMessage, ref: Ref) -> None:
         """What the API said beside the content; parts that say otherwise than the first are kept apart."""

@@ -9,10 +9,10 @@ evidence.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from muniment.model import Usage, codec
 
@@ -49,6 +49,7 @@ class Line(Struct, gc=False):
     summary_of_compaction: bool | None = field(name="isCompactSummary", default=None)
     message: ApiMessage | None = None
     request: str | None = field(name="requestId", default=None)
+    origin: Any = None
     result: AgentResult | str | list[Any] | None = field(name="toolUseResult", default=None)
     attachment: Any = None
     subtype: str | None = None
@@ -86,24 +87,51 @@ def decode(raw: bytes) -> Line:
 
 
 def _decode_loosely(raw: bytes) -> Line:
-    """A line that the strict decoder refuses: odd JSON, or a field of another type than usual."""
+    """A line that the strict decoder refuses: odd JSON, or a field of another type than usual, which is left out.
+
+    What is said is kept whatever its type; of a message that is no object nothing could be."""
     try:
         value = codec.loads(raw)
     except ValueError as error:
         raise ValueError(_what_is_wrong(raw, error)) from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
+    fields = cast("dict[str, Any]", value)
+    if not isinstance(kind := fields.get("type"), str):
+        raise ValueError("not a record of a known shape: it has no type")
+    message = fields.get("message")
+    if isinstance(message, dict):
+        fields = fields | {"message": _message(cast("dict[str, Any]", message))}
+    elif message is not None and kind in ("user", "assistant"):
+        raise ValueError("not a record of a known shape: its message is no object")
+    return msgspec.convert(_fitting(fields, Line), Line)
+
+
+def _message(said: dict[str, Any]) -> dict[str, Any]:
+    """A message that can be read; content that is neither words nor a list of parts is one part."""
+    content = said.get("content")
+    if content is not None and not isinstance(content, str | list):
+        said = said | {"content": [content]}
+    return _fitting(said, ApiMessage)
+
+
+def _fitting(fields: dict[str, Any], form: type[Struct]) -> dict[str, Any]:
+    """Those of a form's fields that have the type that they should."""
+    named = {known.encode_name: known.type for known in structs.fields(form)}
+    return {name: fields[name] for name, type_ in named.items() if name in fields and _fits(fields[name], type_)}
+
+
+def _fits(value: Any, type_: Any) -> bool:
     try:
-        return msgspec.convert(value, Line)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise ValueError(f"not a record of a known shape: {error}") from None
+        msgspec.convert(value, type_)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _what_is_wrong(raw: bytes, error: ValueError) -> str:
     if not raw.strip(b"\0"):
         return f"{len(raw)} NUL bytes"
-    if b"\0" in raw[:1]:
-        return "NUL bytes in front of a record"
     return f"not JSON: {error}"
 
 

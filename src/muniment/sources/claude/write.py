@@ -7,7 +7,6 @@ one straight chain. Grants of permission are never written.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Ref, Round, Thinking, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.sources.base import NAMESPACE, MediaBytes, Move
+from muniment.sources.base import MediaBytes, Move, made_id
 from muniment.sources.claude import events, parts
 from muniment.sources.claude.lines import Item, Lines
 from muniment.sources.foreign import taken
@@ -113,14 +112,14 @@ class Writer:
     def _mint(self, ref: Ref) -> Ref:
         """An id made from the session and the place, so that writing twice gives the same file."""
         self.minted += 1
-        made = str(uuid.uuid5(NAMESPACE, f"{self.old_id}:{ref.offset}:{self.minted}"))
+        made = str(made_id(f"{self.old_id}:{ref.offset}:{self.minted}"))
         parent = ref.parent or "" if self.native else ""  # another agent's ids are not written
         return Ref(offset=ref.offset, length=ref.length, id=made, parent=parent, at=ref.at, plain=ref.plain)
 
     def _answer_id(self, message: Message) -> str:
         """One id per answer, the same on all its parts."""
         self.minted += 1
-        return "msg_" + uuid.uuid5(NAMESPACE, f"{self.old_id}:{message.id or self.minted}").hex
+        return "msg_" + made_id(f"{self.old_id}:{message.id or self.minted}").hex
 
     # -- what was said
 
@@ -166,7 +165,8 @@ class Writer:
         """A summary; before it stands the boundary, which sessions that were not Claude's lack."""
         if not self.native:
             yield Item(structs.replace(self._mint(Ref()), parent=None), "system", events.new_boundary())
-        flags = {"plain": block.ref.plain or not self.native, **events.SUMMARY}
+        marks = {} if self.native and block.detail == events.UNMARKED else events.SUMMARY
+        flags = {"plain": block.ref.plain or not self.native, **marks}
         yield self._item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
     def _left_out(self, event: Event) -> None:
