@@ -20,6 +20,7 @@ from muniment.model import Event, Facts, Loss, Message, Round, Text, Thinking, T
 from muniment.model.rounds import text_of
 from muniment.sources.base import Move, SourceFile
 from muniment.sources.codex import SOURCE
+from muniment.sources.codex import records as records_of_codex
 from muniment.sources.codex.tokens import REPORTS, Report
 from muniment.sources.lines import records
 
@@ -250,10 +251,55 @@ def test_a_call_names_the_session_that_it_started() -> None:
     assert tools[0].sidechain == "01a00000-0000-7000-8000-000000000003"
 
 
+@pytest.mark.parametrize(("kind", "started"), [("started", True), ("interacted", False), (None, False)])
+@pytest.mark.parametrize("as_item", [True, False])
+def test_an_activity_names_the_session_that_a_call_started(kind: str | None, started: bool, as_item: bool) -> None:
+    """What is said later to a subagent is no start of it."""
+    child = "01a00000-0000-7000-8000-000000000003"
+    told = {"agent_thread_id": child, "agent_path": "/root/ada", "kind": kind}
+    activity = line("event_msg", {"type": "sub_agent_activity", "event_id": "c1", **told})
+    if as_item:
+        activity = event("item_completed", item={"type": "SubAgentActivity", "id": "c1", **told})
+    before = (HERE / "subagent" / "input.jsonl").read_bytes().split(b"\n")
+    data = b"\n".join(activity if b"collab_agent_spawn_end" in one else one for one in before)
+    tools = [b for r in read_bytes(data) for b in r.blocks() if isinstance(b, Tool)]
+    assert tools[0].sidechain == (child if started else None)
+
+
 def test_damage_is_reported_at_its_place() -> None:
     data = (HERE / "damaged" / "input.jsonl").read_bytes()
     problems = [p for r in read("damaged") for p in r.problems("x")]
-    assert [data[p.offset : p.offset + p.length][:4] for p in problems] == [b'{"ti', b"\0\0\0\0", b"[1,2", b'{"ti']
+    assert [data[p.offset : p.offset + p.length][:4] for p in problems] == [b'{"ti', b"\0\0\0\0", b"[1,2"]
+
+
+@pytest.mark.parametrize(
+    "odd", [{"timestamp": 1767323045}, {"ordinal": "11"}, {"timestamp": None, "ordinal": 1.5}], ids=str
+)
+def test_a_field_of_another_type_than_usual_costs_itself_and_no_words(odd: dict[str, Any]) -> None:
+    hello = json.loads(message("user", "hello")) | odd
+    said = [message("user", "before"), message("assistant", "yes"), json.dumps(hello).encode()]
+    data = b"".join(one + b"\n" for one in said)
+    rounds = read_bytes(data)
+    assert prompts(rounds) == ["before", "hello"]
+    assert [problem for round_ in rounds for problem in round_.problems("x")] == []
+    file = SourceFile("x.jsonl", "x.jsonl", "main", len(data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+    assert all(tally.kept for tally in (*checked.export.values(), *checked.document.values()))
+    assert checked.document["text"].equal == 3
+
+
+def test_check_misses_what_the_reader_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims are made without the reader: one that took a record for damage would be found out."""
+    data = message("user", "before") + b"\n" + message("user", "hello") + b"\n"
+
+    def refuse(raw: bytes) -> records_of_codex.Line:
+        raise ValueError("no")
+
+    monkeypatch.setattr(records_of_codex, "decode", refuse)
+    file = SourceFile("x.jsonl", "x.jsonl", "main", len(data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+    assert checked.document["text"].lost == 2
+    assert not checked.lossless
 
 
 def test_an_unfinished_last_line_is_not_yet_there() -> None:

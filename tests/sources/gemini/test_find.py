@@ -1,6 +1,7 @@
 """Which files are sessions of Gemini CLI, and which make up one session."""
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -108,6 +109,31 @@ def test_growing_step_by_step_gives_what_the_whole_gives(tmp_path: Path, form: s
     kept = [[p.read_bytes() for p in sorted(a.layout.sessions.rglob("0*.json"))] for a in (growing, alone)]
     assert kept[0] == kept[1]
     assert growing.sessions()[0].rounds == 2
+
+
+@pytest.mark.parametrize("given", ["lamp", "lamp/chats", "lamp/chats/session-x.jsonl", f"lamp/chats/{SESSION}"])
+def test_what_lies_beside_the_chats_of_a_backup_belongs_to_them_wherever_one_points(tmp_path: Path, given: str) -> None:
+    beside = {
+        ".project_root": b"/proj/lamp",
+        f"chats/{SESSION}/sub-1.jsonl": lines(head(sessionId="sub-1", kind="subagent"), user(1, "help")),
+        f"tool-outputs/session-{SESSION}/shell_1.txt": b"long",
+    }
+    for name, data in {"chats/session-x.jsonl": FORMS["lines"], **beside}.items():
+        path = tmp_path / "lamp" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (found,) = sources.find_in(tmp_path / given, {"HOME": "/nowhere"})
+    assert (found.session_id, found.root) == (SESSION, str(tmp_path / "lamp"))
+    assert {file.name for file in found.files} >= beside.keys()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_long_outputs_that_may_not_be_looked_at_keep_no_session_from_being_found(home: Path) -> None:
+    outputs = home / "tmp/app/tool-outputs"
+    outputs.chmod(0)
+    (found,) = SOURCE.gather(SOURCE.candidates(home), home, [home])
+    outputs.chmod(0o700)
+    assert "shell_1.txt" not in {Path(file.name).name for file in found.files}
 
 
 # -- moved

@@ -140,6 +140,18 @@ def test_files_that_a_prompt_names_are_not_its_words() -> None:
     data = lines(head(), user(1, [{"text": part} for part in parts], displayContent=[{"text": parts[0]}]))
     assert prompts(data) == ["What is in @a.md?"]
     assert [e.text for e in events(data, "referenced files")] == parts[1:]
+    assert not events(data, "title")
+
+
+@pytest.mark.parametrize("shown", ["/init", [{"text": "/init"}]])
+def test_a_session_that_begins_with_a_command_is_called_by_it_as_it_was_typed(shown: Any) -> None:
+    prompt = user(1, "You are an agent that writes GEMINI.md.", displayContent=shown)
+    data = lines(head(), prompt, prompt, user(3, "on", displayContent="/on"))
+    assert prompts(data) == ["You are an agent that writes GEMINI.md.", "on"]
+    assert facts_before(read(data))[-1].display_title == "/init"
+    assert [e.detail["title"] for e in events(data, "title")] == ["/init", "/on"]
+    named = lines(head(), prompt, change(summary="Writing a guide"))
+    assert facts_before(read(named))[-1].display_title == "Writing a guide"
 
 
 def test_a_history_told_again_brings_nothing_new() -> None:

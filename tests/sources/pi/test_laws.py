@@ -80,7 +80,7 @@ def test_a_result_behind_the_next_prompt_is_written_with_the_name_of_its_tool() 
 
 
 def claimed(data: bytes) -> set[tuple[str, str]]:
-    found = [claim for record in records_of(data) for claim in SOURCE.claims(record.raw)]
+    found = [claim for record in SOURCE.objects(records_of(data)) for claim in SOURCE.claims(record.raw)]
     return {(c.key, c.field) for c in found if c.field in CONVERSATION and c.field != "parent" and c.value is not None}
 
 

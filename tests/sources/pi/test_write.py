@@ -1,6 +1,7 @@
 """Sessions written for pi: what the client needs, and what is told of the rest."""
 
 import json
+from typing import Any, Literal
 
 import pytest
 
@@ -10,7 +11,7 @@ from muniment.model.rounds import text_of
 from muniment.sources.base import Move, SourceFile
 from muniment.sources.pi import SOURCE
 
-from .sessions import FACTS, SESSION, Tree, call, header, lines, read, words, write
+from .sessions import ABOUT, FACTS, SESSION, Tree, call, header, lines, read, words, write
 from .test_read import conversation
 
 OTHER = Facts("02b00000-0000-7000-8000-000000000002", "another", first_cwd="/proj/lib", cwd="/proj/lib")
@@ -90,6 +91,33 @@ def test_a_foreign_session_is_one_chain_that_the_client_takes() -> None:
     assert [text_of(message) for message in again.messages if message.queued] == ["quickly"]
 
 
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_what_was_seen_without_a_call_gets_one(role: Literal["user", "assistant"]) -> None:
+    """The results of real calls stand right behind them: a service refuses anything else."""
+    seen = Tool("observation 2.0", output=(Text("a terminal"),))
+    called = Tool("t1", "Bash", {"command": "ls"}, (Text("a.txt"),))
+    rounds = foreign(
+        Message("user", None, (Text("go"),)),
+        Message("assistant", None, (called,)),
+        Message(role, None, (Text("Typing."), seen, seen)),
+        Message("user", None, (Text("Enough."),)),
+    )
+    made, losses = write(rounds, OTHER)
+    assert losses == []
+    calls = [part for entry in made[1:] for part in entry["message"]["content"] if part["type"] == "toolCall"]
+    assert [(part["id"], part["name"]) for part in calls] == [
+        ("t1", "Bash"),
+        ("observation_2_0", "unknown"),
+        ("observation_2_0_2", "unknown"),
+    ]
+    answers = [entry["message"].get("toolCallId") for entry in made[1:]]
+    assert answers == [None, None, "t1", None, None, "observation_2_0", None, "observation_2_0_2", None]
+    again = read(lines(*made))
+    tools = [block for round_ in again for block in round_.blocks() if isinstance(block, Tool)]
+    assert [tool.output for tool in tools] == [(Text("a.txt"),), (Text("a terminal"),), (Text("a terminal"),)]
+    assert not any(message.queued for round_ in again for message in round_.messages)
+
+
 def test_a_prompt_behind_an_unanswered_call_stays_a_prompt() -> None:
     called = Message("assistant", None, (Tool("t1", "Bash", {}, (Text("x"),)),))
     rounds = [
@@ -151,6 +179,32 @@ def test_what_does_not_fit_is_counted() -> None:
     assert (cut["summary"], cut["firstKeptEntryId"]) == ("So far.", cut["id"])
     (answer,) = (e["message"] for e in made if e.get("message", {}).get("role") == "assistant")
     assert answer["content"][0]["arguments"] == {"input": "plain"}
+
+
+def checked(*entries: dict[str, Any]) -> check.Checked:
+    data = lines(header(), *entries)
+    file = SourceFile("/x.jsonl", "x.jsonl", "main", len(data), 0)
+    return check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("timed", [{}, {"timestamp": "2026-01-02T03:04:05.000Z"}])
+def test_entries_without_times_or_with_the_same_are_found_again(named: bool, timed: dict[str, str]) -> None:
+    said = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": [call("c1", "ls"), call("c2", "pwd")], **ABOUT},
+        {"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [words("a.txt")]},
+        {"role": "toolResult", "toolCallId": "c2", "toolName": "bash", "content": [words("/proj")]},
+        {"role": "assistant", "content": [words("Two.")], **ABOUT},
+        {"role": "user", "content": "three"},
+    ]
+    ids = [f"{number:08x}" for number in range(len(said))]
+    places = [{"id": id_, "parentId": parent} if named else {} for id_, parent in zip(ids, [None, *ids], strict=False)]
+    found = checked(
+        *({"type": "message", **place, **timed, "message": one} for place, one in zip(places, said, strict=True))
+    )
+    assert found.lossless
+    assert (found.export["text"].equal, found.export["tool output"].equal, found.export["model"].equal) == (3, 2, 2)
 
 
 def test_a_written_session_lies_where_the_client_looks() -> None:

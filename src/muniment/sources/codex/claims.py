@@ -15,8 +15,8 @@ from typing import Any
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
-from muniment.sources.codex import items, prompts, records
-from muniment.sources.codex.records import Line, listing, text
+from muniment.sources.codex import items, prompts
+from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, Line, listing, text
 
 _REPEATED = ("agent_message", "user_message", "agent_reasoning")
 _REPORTS = ("token_count", "token_usage_record")
@@ -24,9 +24,8 @@ _REPORTS = ("token_count", "token_usage_record")
 
 def claims(line: bytes) -> Iterator[Claim]:
     """The claims of one line; a record that is no part of the conversation is one claim by its kind."""
-    try:
-        record = records.decode(line)
-    except ValueError:
+    record = _record(line)
+    if record is None:
         return
     kind, payload = record.kind, record.payload
     if record.type == "response_item":
@@ -41,6 +40,20 @@ def claims(line: bytes) -> Iterator[Claim]:
         if kind in _REPORTS:
             yield from _usage(payload)
         yield Claim(f"{kind} {hash(line)}", f"record: {kind}")
+
+
+def _record(line: bytes) -> Line | None:
+    """What a line holds, in the envelope that items of old files do not have."""
+    try:
+        fields = mapping(codec.loads(line.removeprefix(BYTE_ORDER_MARK)))
+    except ValueError:
+        return None
+    kind = text(fields, "type")
+    if "payload" in fields or kind in ENVELOPES:
+        return Line(kind or "", mapping(fields.get("payload")), text(fields, "timestamp"))
+    if kind or text(fields, "role"):
+        return Line("response_item", {"type": "message"} | fields)
+    return Line(text(fields, "record_type") or "session_meta", fields) if fields else None
 
 
 def _usage(payload: dict[str, Any]) -> Iterator[Claim]:

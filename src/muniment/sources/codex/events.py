@@ -45,6 +45,15 @@ TOLD = {
 }
 """Events that a reader should see, and the field that holds the words."""
 
+STARTING = frozenset({"collab_agent_spawn_end", "sub_agent_activity", "item_completed"})
+"""Events that may tell that a call has started a session of its own."""
+_STARTED = {
+    "collab_agent_spawn_end": ("call_id", "new_thread_id"),
+    "SubAgentActivity": ("id", "agent_thread_id"),
+    "sub_agent_activity": ("event_id", "agent_thread_id"),
+}
+"""By what tells it: the fields with the call and the session."""
+
 _SHORT = 200
 _INSTRUCTED = re.compile(r"\A\s*(?:# (\S+\.md) instructions for ([^\n]+)\n)?\s*(?:<(\w+)>\n?(.*?)\n?</\3>)?", re.DOTALL)
 """The head of injected instructions, with the folder they are for, and the tag around them."""
@@ -61,6 +70,18 @@ def event(line: Line, ref: Ref) -> Event:
     if kind == "thread_name_updated" and (title := text(payload, "thread_name")):
         return quiet("title", ref, {"title": title, "by": "user"})
     return Event(named(kind), _told(kind, payload), small(payload), ref)
+
+
+def started(line: Line) -> tuple[str, str] | None:
+    """The call that started a subagent's session, and that session, if an event tells of one.
+
+    Later clients tell it by an activity of the subagent, which has the id of the call."""
+    told = mapping(line.payload, "item") if line.kind == "item_completed" else line.payload
+    names = _STARTED.get(text(told, "type") or "")
+    if names is None or told.get("kind", "started") != "started":
+        return None
+    call, thread = (text(told, name) for name in names)
+    return (call, thread) if call and thread else None
 
 
 def _told(kind: str, payload: dict[str, Any]) -> str:

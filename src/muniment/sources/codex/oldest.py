@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from muniment.sources.lines import Record
+from muniment.sources.salvage import begins_with_record
 
 _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"session"\s*:|$)')
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
@@ -18,11 +19,13 @@ INSIDE = 2
 """Depth of the items: within the document and its list."""
 
 
-def is_document(first: Record, resumed: bool, whole: bool) -> bool:
+def is_document(first: Record, resumed: bool) -> bool:
     """Whether a file is one document, by its first record; `resumed` files begin at an item of it.
 
-    A rollout of lines is resumed at a whole line, so what is not `whole` there is a piece of a document."""
-    return bool(_BEGINS.match(first.raw)) or (resumed and not whole and first.raw[:1] == b"{")
+    A rollout of lines is resumed at a whole record, so what is none there is a piece of a document."""
+    if _BEGINS.match(first.raw):
+        return True
+    return resumed and first.raw[:1] == b"{" and not begins_with_record(first.raw)
 
 
 def objects(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from muniment.model import Facts, Ref, Round
+from muniment.sources import salvage
 from muniment.sources.codex import oldest, records
 from muniment.sources.codex.records import Line, text
 from muniment.sources.codex.rounds import RoundReader
 from muniment.sources.codex.turns import Placed, Turns
-from muniment.sources.lines import Record, is_whole, too_long
+from muniment.sources.lines import Record
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
@@ -37,7 +38,7 @@ def _lines(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
     if first is None:
         return iter(())
     whole = chain([first], rest)
-    if oldest.is_document(first, resumed, is_whole(first, records.decode)):
+    if oldest.is_document(first, resumed):
         return oldest.objects(whole, resumed)
     return whole
 
@@ -45,20 +46,12 @@ def _lines(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
 def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
     """Each record with its place; damage is a record too, a torn tail not yet one."""
     turns = Turns()
-    for record in lines:
-        if record.torn and not is_whole(record, records.decode):
-            continue
-        ref = Ref(record.offset, record.length)
-        if not record.raw.strip():
-            if what := too_long(record):
-                yield from turns.damaged(Placed(Line("damaged", {"what": what}), ref, "damaged"))
-            continue
-        try:
-            line = records.decode(record.raw)
-        except ValueError as error:
-            yield from turns.damaged(Placed(Line("damaged", {"what": str(error)}), ref, "damaged"))
-            continue
-        yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp or None))
+    for record, line, what in salvage.told(lines, records.decode):
+        if line is None:
+            place = Ref(record.offset, record.length)
+            yield from turns.damaged(Placed(Line("damaged", {"what": what}), place, "damaged"))
+        else:
+            yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp or None))
     yield from turns.release(answered=False)
 
 

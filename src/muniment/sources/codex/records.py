@@ -75,12 +75,19 @@ def _decode_loosely(raw: bytes) -> Line:
 
 
 def _enveloped(value: dict[str, Any]) -> Line:
+    """A record whatever its era; a time or a number of another type than usual is left out."""
     kind = text(value, "type")
     if "payload" in value or kind in ENVELOPES:
-        try:
-            return msgspec.convert({"payload": {}} | value, Line)
-        except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            raise ValueError(f"not a record of a known shape: {error}") from None
+        payload = value.get("payload", {})
+        if kind is None or not isinstance(payload, dict):
+            raise ValueError("not a record of a known shape: it has no " + ("type" if kind is None else "payload"))
+        ordinal = value.get("ordinal")
+        return Line(
+            kind,
+            codec.mapping(cast("Any", payload)),
+            text(value, "timestamp"),
+            ordinal if type(ordinal) is int else None,
+        )
     if kind:
         return Line("response_item", value)
     if isinstance(value.get("role"), str):
@@ -95,8 +102,6 @@ def _enveloped(value: dict[str, Any]) -> Line:
 def _what_is_wrong(raw: bytes, error: ValueError) -> str:
     if not raw.strip(b"\0"):
         return f"{len(raw)} NUL bytes"
-    if raw[:1] == b"\0":
-        return "NUL bytes in front of a record"
     return f"not JSON: {error}"
 
 

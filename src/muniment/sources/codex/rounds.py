@@ -157,8 +157,8 @@ class RoundReader:
             return
         if line.kind in heard.KINDS:
             self.heard.hear(line, ref)
-        elif line.kind == "collab_agent_spawn_end":
-            self._spawned(line.payload)
+        if line.kind in events.STARTING and (started := events.started(line)):
+            self._spawned(*started)
         self.round.add(events.event(line, ref))
 
     def _reported(self, report: tokens.Report, kind: str, ref: Ref) -> None:
@@ -181,11 +181,11 @@ class RoundReader:
         else:
             report.tell(self._message("assistant", **report.about))
 
-    def _spawned(self, payload: dict[str, Any]) -> None:
+    def _spawned(self, call: str, thread: str) -> None:
         """A call has started a session of its own."""
-        draft, position = self.round.calls.get(text(payload, "call_id") or "", (None, 0))
+        draft, position = self.round.calls.get(call, (None, 0))
         tool = draft.blocks[position] if draft else None
-        if draft and isinstance(tool, Tool) and (thread := text(payload, "new_thread_id")):
+        if draft and isinstance(tool, Tool):
             draft.blocks[position] = structs.replace(tool, sidechain=thread)
 
     def _meta(self, line: Line, ref: Ref) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from muniment.model import Usage
-from muniment.sources.builder import Draft
+from muniment.sources.builder import Draft, count
 from muniment.sources.codex.records import Line, mapping, text
 
 REPORTS = frozenset({"token_count", "token_usage_record"})
@@ -32,7 +32,7 @@ class Report:
     def __init__(self, said: dict[str, Any], total: dict[str, Any], line: Line, model: str | None) -> None:
         self.said = said
         self.usage = usage_of(said)
-        self.total = _count(total, "total_tokens") or usage_of(total).total
+        self.total = count(total, "total_tokens") or usage_of(total).total
         self.response = text(line.payload, "response_id")
         self.about = {"at": line.timestamp or None, "model": model}
         """Time and model, for a response of which nothing else is known."""
@@ -66,18 +66,13 @@ def report_of(line: Line, model: str | None) -> Report | None:
 
 def usage_of(said: dict[str, Any]) -> Usage:
     """OpenAI counts cached tokens as part of the input; we count them apart."""
-    cached, written = _count(said, "cached_input_tokens"), _count(said, "cache_write_input_tokens")
+    cached, written = count(said, "cached_input_tokens"), count(said, "cache_write_input_tokens")
     return Usage(
-        input=max(0, _count(said, "input_tokens") - cached - written),
-        output=_count(said, "output_tokens"),
+        input=max(0, count(said, "input_tokens") - cached - written),
+        output=count(said, "output_tokens"),
         cache_read=cached,
         cache_write=written,
     )
-
-
-def _count(said: dict[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
 
 
 class Response:

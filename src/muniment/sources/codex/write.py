@@ -7,12 +7,11 @@ old session (approvals, sandbox, permission profiles) is never written: the clie
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from muniment.model import Event, Facts, Loss, Message, Round, codec
-from muniment.sources.base import NAMESPACE, MediaBytes, Move
+from muniment.sources.base import MediaBytes, Move, made_id
 from muniment.sources.codex import compose
 from muniment.sources.codex.find import NAME
 from muniment.sources.codex.place import EPOCH, folder
@@ -112,7 +111,7 @@ class Writer:
     def round(self, round_: Round) -> Iterator[bytes]:
         """One turn."""
         self.losses.where = f"round {round_.number}"
-        turn = str(uuid.uuid5(NAMESPACE, f"{self.session} turn {round_.number}"))
+        turn = str(made_id(f"{self.session} turn {round_.number}"))
         yield self.speech.begin(turn, round_.started)
         models = (m.model for m in round_.messages if m.role == "assistant" and m.model and not m.sidechain)
         yield from self._set(round_.messages[0].cwd if round_.messages else None, next(models, None), always=True)

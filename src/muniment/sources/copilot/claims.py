@@ -48,8 +48,8 @@ def _answer(key: str, data: dict[str, Any]) -> Iterator[Claim]:
             yield Claim(key, field, data[name])
     if data.get("reasoningText") or data.get("reasoningOpaque"):
         yield Claim(key, "thinking", data.get("reasoningText") or "")
-    if "outputTokens" in data:
-        yield Claim(key, "usage", data["outputTokens"])
+    if type(tokens := data.get("outputTokens")) is int and 0 <= tokens < 1 << 53:
+        yield Claim(key, "usage", tokens)
     for request in _entries(data, "toolRequests"):
         call = str(request.get("toolCallId"))
         yield Claim(call, "tool call", [call, request.get("name")])

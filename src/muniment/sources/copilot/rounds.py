@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from muniment.model import Block, Facts, Media, Ref, Round, Text, Thinking, Tool, Unknown, Usage, codec
-from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
+from muniment.sources.builder import Draft, RoundBuilder, add_usage, count, quiet
 from muniment.sources.copilot import events
 from muniment.sources.copilot.records import Line, listing, source_of, subagent_of, text
 
@@ -92,7 +92,7 @@ class RoundReader:
         if record:
             draft.raw = (draft.raw or {}) | {"usage": record}
             add_usage(draft, usage_of(record))
-        elif isinstance(data.get("outputTokens"), int):
+        elif type(data.get("outputTokens")) is int:
             add_usage(draft, usage_of(data))
 
     def _reasoning(self, line: Line, ref: Ref) -> None:
@@ -204,15 +204,10 @@ class RoundReader:
 
 def usage_of(said: dict[str, Any]) -> Usage:
     """Copilot counts cached tokens as part of the input; we count them apart."""
-    cached, written = _count(said, "cacheReadTokens"), _count(said, "cacheWriteTokens")
+    cached, written = count(said, "cacheReadTokens"), count(said, "cacheWriteTokens")
     return Usage(
-        input=max(0, _count(said, "inputTokens") - cached - written),
-        output=_count(said, "outputTokens"),
+        input=max(0, count(said, "inputTokens") - cached - written),
+        output=count(said, "outputTokens"),
         cache_read=cached,
         cache_write=written,
     )
-
-
-def _count(said: dict[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if isinstance(value, int) and value > 0 else 0

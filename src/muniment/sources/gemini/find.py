@@ -17,7 +17,7 @@ from pathlib import Path
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.base import Found, SourceFile, found_session, head_of, names_begin, source_file
 from muniment.sources.raw_json import unmarked
 
 NAME = "gemini"
@@ -84,10 +84,10 @@ def _found(
 ) -> Found:
     folder, native_id = key
     home = _home_of(folder)
-    top = home or root
-    below = set(agents)
     in_home = folder.name == FOLDER and _is_name(native_id)
-    if in_home and (folder / native_id).is_dir():
+    top = home or (names_begin(root, folder.parent) if in_home else root)
+    below = set(agents)
+    if in_home:
         below |= {Path(entry.path) for entry in files.walk(folder / native_id)}
     present = _mains(mains, top)
     present += [source_file(path, top, "sidechain", path.stem) for path in sorted(below)]
@@ -97,7 +97,7 @@ def _found(
 
 def _is_name(native_id: str) -> bool:
     """Whether a folder can be named by it; an id that is a path leads elsewhere."""
-    return native_id not in ("", "..") and Path(native_id).name == native_id
+    return native_id not in ("", "..") and "\0" not in native_id and Path(native_id).name == native_id
 
 
 def _home_of(chats: Path) -> Path | None:
@@ -115,7 +115,7 @@ def _mains(paths: list[Path], top: Path) -> list[SourceFile | None]:
 def _beside(chats: Path, native_id: str, top: Path) -> list[SourceFile | None]:
     """Long outputs of the session, and the marker of its project."""
     outputs = chats.parent / OUTPUTS / f"session-{native_id}"
-    walked = [Path(entry.path) for entry in files.walk(outputs)] if outputs.is_dir() else []
+    walked = [Path(entry.path) for entry in files.walk(outputs)]
     return [source_file(path, top, "side") for path in [*walked, chats.parent / MARKER]]
 
 

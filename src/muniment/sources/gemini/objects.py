@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 from muniment.model import codec
 from muniment.sources.lines import Record
 from muniment.sources.raw_json import unmarked
+from muniment.sources.salvage import begins_with_record
 
 _LIST_OPENS = re.compile(rb'"messages"\s*:\s*\[\s*')
 _LIST_LINE = re.compile(rb'\s*"messages"\s*:\s*\[\s*')
@@ -43,7 +44,7 @@ def objects(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
     if first is None:
         return
     first = _unmarked(first)
-    begins_inside = resumed and not _is_json(first.raw)
+    begins_inside = resumed and not begins_with_record(first.raw)
     if first.raw.strip() == b"{" or (begins_inside and first.raw[:1] == b"{" and not first.raw.rstrip().endswith(b"}")):
         yield from _spread(chain([first], rest), begins_inside)
         return
@@ -68,14 +69,6 @@ def _unmarked(line: Record) -> Record:
     return structs.replace(line, offset=line.offset + marked, raw=raw, length=line.length - marked) if marked else line
 
 
-def _is_json(raw: bytes) -> bool:
-    try:
-        codec.loads(raw)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_message(raw: bytes) -> bool:
     return raw[:6] == b'{"id":' or b'"type"' in raw[:4096]
 
@@ -85,7 +78,7 @@ def _is_message(raw: bytes) -> bool:
 
 def _listed(raw: bytes) -> list[msgspec.Raw] | None:
     """The messages of a list on one line; behind one that a reader begins in, a change has a brace too many."""
-    if not _LIST_OPENS.search(raw) or not _is_json(raw):
+    if not _LIST_OPENS.search(raw) or not codec.is_json(raw):
         return None
     try:
         if raw.lstrip().startswith(_REPEATED):
@@ -148,12 +141,12 @@ def _until_end(lines: Iterator[Record], indent: bytes | None) -> Iterator[Record
             parts.append(line.raw)
             if bare in (b"}", b"},") and (not indent or line.raw.startswith(indent + b"}")):
                 raw = b"\n".join(parts).rstrip(b",\r ")
-                if indent or _is_json(raw):
+                if indent or codec.is_json(raw):
                     yield Record(start, raw, len(raw))
                     parts = []
         elif bare.startswith(b"{"):
             before = len(line.raw) - len(line.raw.lstrip())
-            if _is_json(bare.rstrip(b",")):
+            if codec.is_json(bare.rstrip(b",")):
                 yield Record(line.offset + before, bare.rstrip(b","), len(bare.rstrip(b",")))
                 continue
             indent, start = line.raw[:before], line.offset + before
@@ -173,5 +166,5 @@ def _tail(lines: Iterable[Record]) -> Iterator[Record]:
         raws.append(line.raw)
     fields = b"\n".join(raws).strip().removeprefix(b"]").lstrip(b", \r\n")
     raw = END + b"{" + fields + b"}"
-    if _is_json(raw):
+    if codec.is_json(raw):
         yield Record(start, raw, end - start)

@@ -14,10 +14,12 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
+from muniment.model.facts import PROMPT_CHARS
+from muniment.model.words import shortened
 from muniment.sources.builder import Draft, RoundBuilder, quiet, rounds_of
 from muniment.sources.gemini import objects, parts, prompts, records
 from muniment.sources.gemini.records import listing, parts_of, text
-from muniment.sources.lines import Record, too_long
+from muniment.sources.lines import Record
 
 _SHOWN = ("info", "warning", "error")
 _ANSWERED = ("model", "tokens", "thoughts", "toolCalls")
@@ -43,20 +45,11 @@ class Reader:
         self.shortened = False
         """A summary came: until the new history is told as a whole, what was kept of the old one is told again."""
 
-    def take(self, record: Record) -> Round | None:
+    def take(self, record: Record, value: dict[str, Any]) -> Round | None:
         """Read one object; gives the round that it closes, if it does."""
         if not self.begun:
             self.begun, self.round.offset = True, record.offset
         ref = Ref(record.offset, record.length)
-        if not record.raw.strip():
-            if what := too_long(record):
-                self.round.add(Unknown(kind="damaged", damage=what, ref=ref))
-            return None
-        try:
-            value = records.decode(record.raw)
-        except ValueError as error:
-            self.round.add(Unknown(kind="damaged", damage=str(error), ref=ref))
-            return None
         match records.kind_of(value):
             case "message":
                 return self._message(value, Ref(ref.offset, ref.length, value["id"], at=text(value, "timestamp")))
@@ -71,6 +64,12 @@ class Reader:
             case _:
                 self.round.add(quiet("unknown", ref, value))
         return None
+
+    def damaged(self, record: Record, what: str) -> None:
+        """Keep the place of what cannot be read."""
+        if not self.begun:
+            self.begun, self.round.offset = True, record.offset
+        self.round.add(Unknown(kind="damaged", damage=what, ref=Ref(record.offset, record.length)))
 
     def close(self) -> Round:
         """The open round as it stands."""
@@ -145,8 +144,11 @@ class Reader:
             block = parts.said(part, ref, self.round)
             attached = files and isinstance(block, Text)
             blocks.append(Event("referenced files", block.text, ref=ref) if attached else block)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        shown = message.get("displayContent")
+        if shown and (title := _title(shown, blocks)):
+            blocks.append(quiet("title", Ref(ref.offset, ref.length), {"title": title, "by": "prompt"}))
         draft = self._draft("user", ref, blocks)
-        if shown := message.get("displayContent"):
+        if shown:
             draft.raw = {"displayContent": shown}
 
     def _answer(self, message: dict[str, Any], ref: Ref) -> None:
@@ -256,6 +258,13 @@ class Reader:
             return {}
         self.told = self.folder
         return {"cwd": self.folder}
+
+
+def _title(shown: Any, blocks: list[Block]) -> str | None:
+    """What was typed, where the prompt is what a command was expanded to."""
+    typed = " ".join(prompts.words_of(shown).split())
+    said = " ".join("".join(block.text for block in blocks if isinstance(block, Text)).split())
+    return shortened(typed, PROMPT_CHARS) if typed and typed != said else None
 
 
 def _results_beside(draft: Draft, own: Ref) -> list[Tool]:

@@ -15,8 +15,8 @@ from typing import Any, Literal, cast
 
 from muniment.model import Usage, codec
 from muniment.model.codec import mapping
+from muniment.sources.builder import count
 from muniment.sources.raw_json import unmarked
-from muniment.sources.recorded.retell import count
 
 Kind = Literal["message", "change", "rewind", "end", "metadata", "unknown"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from muniment.model import Event, Facts, Ref, Round, Unknown, Usage, codec
-from muniment.sources.builder import Draft, RoundBuilder, quiet
+from muniment.sources.builder import Draft, RoundBuilder, count, quiet
 from muniment.sources.opencode import flat, parts
 from muniment.sources.opencode.records import at_time, identity, listing, mapping, text
 
@@ -161,15 +161,10 @@ def place(value: dict[str, Any], offset: int, length: int) -> Ref:
 def usage_of(said: dict[str, Any]) -> Usage | None:
     """Reasoning is counted beside the output by most providers, and as a part of it by some: the total tells."""
     cache = mapping(said, "cache")
-    counted = Usage(_count(said, "input"), _count(said, "output"), _count(cache, "read"), _count(cache, "write"))
-    reasoning = _count(said, "reasoning")
+    counted = Usage(count(said, "input"), count(said, "output"), count(cache, "read"), count(cache, "write"))
+    reasoning = count(said, "reasoning")
     if not counted.total and not reasoning:
         return None
     if said.get("total") == counted.total:
         return counted
     return Usage(counted.input, counted.output + reasoning, counted.cache_read, counted.cache_write)
-
-
-def _count(said: dict[str, Any], name: str) -> int:
-    value = said.get(name)
-    return value if isinstance(value, int) and value > 0 else 0

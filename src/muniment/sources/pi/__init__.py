@@ -47,6 +47,9 @@ class Pi(Source):
     def place(self, facts: Facts, move: Move) -> str:
         return place.place(facts, move)
 
+    def objects(self, lines: Iterable[Record]) -> Iterator[Record]:
+        return claims.numbered(lines)
+
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
 

@@ -1,33 +1,63 @@
 """What each line of a pi session says, told without the reader: the yardstick of `check`.
 
-Entries of version 1 have no ids and get some when they are written, so what is said goes by its speaker and its time;
-results go by their call.
+Entries of version 1 have no ids and get some when they are written, and a time may be missing or told twice. So what is
+said goes by its speaker and how many times that one spoke before; results go by their call in the same way. A line does
+not tell that by itself: it is asked about with the number in front.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
+
+from msgspec import structs
 
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
+from muniment.sources.lines import Record
+from muniment.sources.pi.records import BYTE_ORDER_MARK
 
 _ABOUT = (("model", "model"), ("usage", "usage"), ("responseId", "message id"))
 
 
+def numbered(lines: Iterable[Record]) -> Iterator[Record]:
+    """Every line with the number of its entry among those of its speaker in front."""
+    spoken: Counter[str] = Counter()
+    for line in lines:
+        if entry := _entry(line.raw):
+            speaker = _speaker(entry)
+            spoken[speaker] += 1
+            line = structs.replace(line, raw=b"%d %b" % (spoken[speaker], line.raw))
+        yield line
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    try:
+        return mapping(codec.loads(line.removeprefix(BYTE_ORDER_MARK)))
+    except ValueError:
+        return {}
+
+
+def _speaker(entry: dict[str, Any]) -> str:
+    message = mapping(entry.get("message"))
+    role = message.get("role") or entry.get("type")
+    if role == "toolResult":
+        return f"result of {message.get('toolCallId')}"
+    return "custom" if role == "hookMessage" else str(role)  # as version 3 calls it, in which every session is written
+
+
 def claims(line: bytes) -> Iterator[Claim]:
     """The claims of one line; an entry that is no part of the conversation is one claim by its type."""
-    try:
-        entry = mapping(codec.loads(line))
-    except ValueError:
-        return
+    number, _, told = line.partition(b" ")
+    entry = _entry(told if number.isdigit() else line)
     kind, id_ = str(entry.get("type")), entry.get("id")
     if isinstance(id_, str) and kind != "session":
         yield Claim(id_, "id", id_)
         yield Claim(id_, "parent", entry.get("parentId"))
     message = mapping(entry.get("message"))
-    key = f"{message.get('role') or kind} {entry.get('timestamp') or id_}"
+    key = f"{_speaker(entry)} {number.decode() if number.isdigit() else id_ or entry.get('timestamp')}"
     if kind == "message" and message:
         yield from _message(key, message, entry)
     elif kind in ("compaction", "branch_summary"):
@@ -50,14 +80,12 @@ def _message(key: str, message: dict[str, Any], entry: dict[str, Any]) -> Iterat
             if message.get("errorMessage"):
                 yield Claim(f"{key} error", "text", message["errorMessage"])
         case "toolResult":
-            key = f"result of {message.get('toolCallId')}"
             yield Claim(key, "error flag", message.get("isError"))
             yield from _content(key, message.get("content"), "tool output")
         case "bashExecution":
             yield Claim(key, "tool input", {"command": message.get("command")})
             yield Claim(key, "tool output", message.get("output"))
         case "custom" | "hookMessage":
-            key = key.replace("hookMessage", "custom", 1)  # as version 3 calls it, in which every session is written
             yield from _words(key, message.get("content"))
         case role:
             yield Claim(f"{key} {hash(codec.encode(message))}", f"record: message {role}")

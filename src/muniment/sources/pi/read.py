@@ -13,11 +13,10 @@ from typing import Any
 
 from muniment.model import Facts, Ref, Round, Unknown, Usage
 from muniment.model.codec import mapping
-from muniment.sources.builder import RoundBuilder, quiet, rounds_of
-from muniment.sources.lines import Record, too_long
+from muniment.sources.builder import RoundBuilder, count, quiet, rounds_of
+from muniment.sources.lines import Record
 from muniment.sources.pi import events, parts, records
 from muniment.sources.pi.records import CUSTOM_ROLES, rest, text
-from muniment.sources.recorded.retell import count
 
 _FILE_ID = re.compile(r".*_([^/\\]+)\.jsonl")
 
@@ -43,20 +42,11 @@ class Reader:
         """The agent has stopped for its tools and will go on."""
         self.steered = False
 
-    def take(self, record: Record) -> Round | None:
+    def take(self, record: Record, entry: dict[str, Any]) -> Round | None:
         """Read one line; gives the round that it closes, if it does."""
         first = not self.begun
         if first:
             self.begun, self.round.offset = True, record.offset
-        if not record.raw.strip():
-            if what := too_long(record):
-                self._damaged(record, what)
-            return None
-        try:
-            entry = records.decode(record.raw)
-        except ValueError as error:
-            self._damaged(record, str(error))
-            return None
         if entry["type"] == "session":
             self._header(entry, Ref(record.offset, record.length, at=text(entry, "timestamp")))
             return None
@@ -69,7 +59,10 @@ class Reader:
             self.round.message("assistant", at=at, **self._changes())
         return self.round.close()
 
-    def _damaged(self, record: Record, what: str) -> None:
+    def damaged(self, record: Record, what: str) -> None:
+        """Keep the place of what cannot be read; what hung on it is not known."""
+        if not self.begun:
+            self.begun, self.round.offset = True, record.offset
         self.round.add(Unknown(kind="damaged", damage=what, ref=Ref(record.offset, record.length)))
         self.last = None
 

@@ -6,7 +6,6 @@ client would give them. Sessions of other agents become one straight chain. The 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,7 +13,8 @@ from msgspec import Struct, structs
 
 from muniment.model import Compaction, Event, Facts, Loss, Message, Ref, Round, Tool, Unknown, codec
 from muniment.model.codec import mapping
-from muniment.sources.base import NAMESPACE, MediaBytes, Move
+from muniment.sources.base import MediaBytes, Move, made_id
+from muniment.sources.call_ids import CallIds
 from muniment.sources.foreign import other_media, taken
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import compose, events, foreign
@@ -25,6 +25,8 @@ from muniment.sources.pi.records import rest
 VERSION = 3
 _OLD_INDEX = "firstKeptEntryIndex"
 _FIRST_KEPT = "firstKeptEntryId"
+UNKNOWN = "unknown"
+"""The tool of a call that had to be made up."""
 
 
 class Entry(Struct):
@@ -66,6 +68,8 @@ class Writer:
         self.titled = False
         self.called: dict[str, str] = {}
         """The tools of the calls so far, by the ids of the calls."""
+        self.made_up = CallIds()
+        """Of calls that stand only in front of their results."""
         self.waits = False
         """Words behind an answer that stopped for its tools, or behind such words, would be taken for steering."""
 
@@ -115,14 +119,15 @@ class Writer:
         self.titled = self.titled or body["type"] == "session_info"
         self.last = id_
         self.written[id_] = None
-        made = {"type": body["type"], "id": id_, "parentId": parent, "timestamp": self.at}
+        timed = {} if self.native and ref.at is None else {"timestamp": self.at}
+        made = {"type": body["type"], "id": id_, "parentId": parent, **timed}
         return codec.encode(made | rest(body, "type")) + b"\n"
 
     def _mint(self) -> str:
         """An id made from the session and the place, so that writing twice gives the same file."""
         while True:
             self.minted += 1
-            made = uuid.uuid5(NAMESPACE, f"{self.facts.session_id} entry {self.minted}").hex[:8]
+            made = made_id(f"{self.facts.session_id} entry {self.minted}").hex[:8]
             if made not in self.written:
                 return made
 
@@ -203,10 +208,24 @@ class Writer:
         yield from self._results(message)
 
     def _results(self, message: Message) -> Iterator[Entry]:
-        """What came back of the calls of a message, or of an earlier one."""
-        for tool in (self._named(block) for block in message.blocks if isinstance(block, Tool)):
-            if tool.output is not None and tool.name is not None:
-                at = (tool.result.at if tool.result else None) or self.at
-                yield Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
-            elif tool.output is not None:
-                self.losses.add_result()
+        """What came back of the calls of a message, or of an earlier one, and then what came back of none."""
+        tools = [self._named(block) for block in message.blocks if isinstance(block, Tool) and block.output is not None]
+        for tool in tools:
+            if tool.name is not None:
+                yield self._result(tool)
+        for tool in tools:
+            if tool.name is None:
+                yield from self._seen(tool, message)
+
+    def _result(self, tool: Tool) -> Entry:
+        at = (tool.result.at if tool.result else None) or self.at
+        return Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
+
+    def _seen(self, tool: Tool, message: Message) -> Iterator[Entry]:
+        """A result without its call gets one: no model takes an answer to what it did not ask."""
+        asked = self.made_up.of(structs.replace(tool, name=UNKNOWN, input={}))
+        asking = Message("assistant", blocks=(asked,), model=message.model)
+        body = foreign.answered(asking, self.at, self.media, self.losses)
+        yield Entry(Ref(at=self.at), {"type": "message", "message": body})
+        yield self._result(asked)
+        self.waits = True
