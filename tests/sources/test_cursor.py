@@ -710,6 +710,14 @@ def test_a_turn_that_ended_badly_says_so(path: Path, ended: dict[str, Any], show
     assert [end.detail for end in ends] == [{"type": "turn_ended"} | ended]
 
 
+@pytest.mark.parametrize(("error", "shown"), [("Provider Error: too many lamps", True), ({"code": 7}, False)])
+def test_an_error_of_the_provider_is_shown(path: Path, error: Any, shown: bool) -> None:
+    failed = {"type": "error", "error": error}
+    (round_,) = told_by(path, ask("go"), failed, tell({"type": "text", "text": "I go."}))
+    (event,) = [block for block in round_.blocks() if isinstance(block, Event)]
+    assert (event.kind, event.text, event.detail) == ("error", error if shown else "", failed)
+
+
 NOTICE = "<system_notification>\nA task has ended: the lamp test, exit 0.\n</system_notification>"
 REMINDER = "<system_reminder>\nOnly plan, change nothing.\n</system_reminder>"
 CLOCK = "<timestamp>Friday, Jan 1, 2027, 12:05 PM (UTC)</timestamp>"
@@ -740,25 +748,119 @@ def test_a_notice_of_the_program_opens_no_round(path: Path) -> None:
     assert event.text == REPORT["message"]["content"][0]["text"]
 
 
+def written(said: str) -> dict[str, Any]:
+    return {"role": "user", "message": {"content": [{"type": "text", "text": said}]}}
+
+
+FOLLOW_UP = "Perform any necessary follow-up actions"
+NOTICES = [
+    f"{NOTICE}\n<user_query>{FOLLOW_UP} in response to the subagent completion above.</user_query>",
+    f"{NOTICE}\n<user_query>{FOLLOW_UP} of the lamp test.</user_query>",
+    f"{CLOCK}\n<user_query>{FOLLOW_UP} in response to the *lamps* subagent completion above.</user_query>",
+    f"{CLOCK}\n<user_query>\nBriefly inform the user about the task result.\n</user_query>",
+    f"\n{NOTICE}\n",
+    f"{CLOCK}\n{NOTICE}",
+]
+
+
+@pytest.mark.parametrize("said", NOTICES)
+def test_a_notice_may_come_with_other_words_or_alone(path: Path, said: str) -> None:
+    made = told_by(path, ask("go"), tell({"type": "text", "text": "I go."}), written(said), tell())
+    assert words(made) == ["go", "I go."]
+    assert [(b.kind, b.text) for b in made[0].blocks() if isinstance(b, Event) and b.text] == [
+        ("task notification", said)
+    ]
+
+
+@pytest.mark.parametrize("said", [said.strip("\n") for said in NOTICES])
+def test_a_notice_in_an_exported_chat_opens_no_round(export: Path, said: str) -> None:
+    turns = turn("User", "go") + turn("Cursor", "I go.") + turn("User", said) + turn("Cursor", "It is done.")
+    (round_,) = exported_as(export, HEAD + turns)
+    assert words([round_]) == ["go", "I go.", "It is done."]
+    assert [(b.kind, b.text) for b in round_.blocks() if isinstance(b, Event) and b.text] == [
+        ("task notification", said)
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"{NOTICE}\nand now?",
+        f"{NOTICE}\nand now?\n{NOTICE}",
+        "<system_notification>",
+        f"<user_query>{FOLLOW_UP} yourself</user_query>",
+        "<user_query>Briefly inform the user of the lamps</user_query>",
+    ],
+)
+def test_what_only_looks_like_a_notice_is_a_prompt(path: Path, said: str) -> None:
+    assert len(told_by(path, ask("go"), written(said))) == 2
+
+
 @pytest.mark.parametrize("around", [NOTICE, REMINDER, f"{CLOCK}\n{REMINDER}", "<manually_attached_skills>"])
 def test_what_a_human_asked_beside_it_is_a_prompt(path: Path, around: str) -> None:
     assert words(told_by(path, ask("go"), prompt(around, "and now?"))) == ["go", "and now?"]
 
 
+TOOLS = "<dynamic_tools>\nTools come in namespaces.\n</dynamic_tools>"
+CHATS = "<agent_transcripts>\nOlder chats lie below <project>/agent-transcripts.\n</agent_transcripts>"
+SERVERS = "<mcp_file_system>\nServers lie in a folder.\n</mcp_file_system>"
+
+
 @pytest.mark.parametrize(
-    "said", [CLOCK, REMINDER, f"{CLOCK}\n{NOTICE}\n{REMINDER}\n", f"{CLOCK}\n<user_info>\nOS: linux\n</user_info>"]
+    "said",
+    [
+        CLOCK,
+        REMINDER,
+        f"{CLOCK}\n{NOTICE}\n{REMINDER}\n",
+        f"{CLOCK}\n<user_info>\nOS: linux\n</user_info>",
+        TOOLS,
+        CHATS,
+        SERVERS,
+        f"{CLOCK}\n{CHATS}\n\n{SERVERS}\n<rules>\nBe brief.\n</rules>",
+    ],
 )
 def test_wrappers_of_the_program_alone_are_no_prompt(path: Path, said: str) -> None:
-    line = {"role": "user", "message": {"content": [{"type": "text", "text": said}]}}
-    made = told_by(path, ask("go"), line)
+    made = told_by(path, ask("go"), written(said))
     assert words(made) == ["go"]
     assert [b.detail for b in made[0].blocks() if isinstance(b, Event)] == [said]
 
 
-@pytest.mark.parametrize("said", [f"{CLOCK}\nand now?", f"{REMINDER} and now?", "<system_reminder> and now?"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"{CLOCK}\nand now?",
+        f"{REMINDER} and now?",
+        "<system_reminder> and now?",
+        f"{TOOLS}\nand now?",
+        "<dynamic_tools>",
+        "<lamp_list>\n<lamp>east</lamp>\n</lamp_list>",
+    ],
+)
 def test_words_behind_a_wrapper_are_not_hidden(path: Path, said: str) -> None:
-    line = {"role": "user", "message": {"content": [{"type": "text", "text": said}]}}
-    assert words(told_by(path, ask("go"), line)) == ["go", said]
+    assert words(told_by(path, ask("go"), written(said))) == ["go", said]
+
+
+def test_what_a_human_pasted_is_claimed() -> None:
+    line = json.dumps(written("<lamps>east</lamps>")).encode()
+    assert [claim.value for claim in named("cursor").claims(line)] == ["<lamps>east</lamps>"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("<user_query>\nand now?\n", ["and now?"]),
+        (f"{CLOCK}\n{REMINDER}\n<user_query>and <now>?", ["and <now>?"]),
+        ("<user_query>one</user_query>\n<user_query>\ntwo", ["one\n\ntwo"]),
+    ],
+)
+def test_a_query_that_nothing_ends_is_what_is_behind_its_tag(path: Path, said: str, asked: list[str]) -> None:
+    made = told_by(path, ask("go"), written(said))
+    assert words(made) == ["go", *asked]
+
+
+@pytest.mark.parametrize("said", ["why does <user_query> stand there?", f"{CLOCK}\nwhy <user_query>?"])
+def test_words_before_a_tag_that_nothing_ends_are_not_hidden(path: Path, said: str) -> None:
+    assert words(told_by(path, ask("go"), written(said))) == ["go", said]
 
 
 def test_a_tag_that_the_human_wrote_ends_nothing(path: Path) -> None:
@@ -786,7 +888,7 @@ def test_a_thought_that_was_withheld_is_no_answer(path: Path, said: str, text: l
 
 
 WORDS = st.sampled_from(
-    ["", "go", "[REDACTED]", "I look.\n\n[REDACTED]", f"{CLOCK}\n<user_query>go</user_query>", REMINDER]
+    ["", "go", "[REDACTED]", "I look.\n\n[REDACTED]", f"{CLOCK}\n<user_query>go</user_query>", REMINDER, "<user_query>"]
 )
 ODD = WORDS | st.none() | st.integers() | st.lists(st.integers(), max_size=1)
 TOLD = st.fixed_dictionaries(

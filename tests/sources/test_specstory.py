@@ -27,10 +27,14 @@ NAMED = "<!-- cursor Session 11111111-2222-4333-8444-555555555555 (2026-02-03 09
 LINES = st.sampled_from(
     [
         "_**User (2026-02-03 09:15Z)**_\n",
+        "_**User (2026-02-03T09:15:20.871Z)**_\n",
+        "_**User (2026-02-03 09:15:20-0700)**_\n",
+        "_**Agent (x 2026-02-03_09-15-20 +05:30)**_\n",
         "_**Agent (model x, mode Agent)**_\n",
         "_****_\n",
         "_**User - sidechain (2026-02-03 09:15Z)**_\n",
         "<local-command-stdout>done</local-command-stdout>\n",
+        "<command-name>/tidy</command-name>\n",
         "---\n",
         "\n",
         "words\n",
@@ -53,6 +57,9 @@ LINES = st.sampled_from(
         "- name: `value`\n",
         "**Result:**\n",
         "Error:\n",
+        "Result:\n```text\n",
+        "Output (error):\n\n",
+        "Look\n\n```bash\n",
         "```text\n",
         "```bash\n",
         "<details>\n<summary>Listed directory a</summary>\n",
@@ -121,6 +128,37 @@ def tools(text: str) -> list[Tool]:
     return [block for round_ in rounds(text) for block in round_.blocks() if isinstance(block, Tool)]
 
 
+def speaking(*said: str) -> str:
+    """A history in which a person and an agent say these things in turn."""
+    labels = ("_**User**_", "_**Agent**_")
+    return HEAD + "".join(f"{labels[n % 2]}\n\n{words}\n\n---\n\n" for n, words in enumerate(said))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "```python\nx = 1",
+        "~~~\nx = 1",
+        "````md\n```sh\nls\n```\nx = 1",
+        "```md\nSee:\n\n```sh\nls\n```\n\nx = 1\n```\n\nThat is all.",
+    ],
+)
+@pytest.mark.parametrize("later", ["```sh\nls\n```", "~~~\na\n~~~", "````\n```\n````", shown("a").rstrip()])
+def test_a_fence_that_is_left_open_hides_no_later_turn(words: str, later: str) -> None:
+    text = speaking("one", words, "two", later, "three", later)
+    assert prompts(text) == ["one", "two", "three"]
+    assert len(tools(text)) == 2 * later.startswith("<")
+    text = speaking(words, later, "two", "yes", "three", later)
+    assert prompts(text) == [words, "two", "three"]
+
+
+def test_a_fence_reaches_over_turns_that_it_quotes() -> None:
+    quoted = "```\n_**User**_\n\nq\n\n```sh\nls\n```\n\n---\n\n_**Agent**_\n\na\n```"
+    text = speaking("one", f"See:\n\n{quoted}\n\nAs said.", "two", "```sh\nls\n```")
+    assert prompts(text) == ["one", "two"]
+    assert "As said." in text_of(rounds(text)[0].messages[1])
+
+
 @pytest.mark.parametrize(
     ("output", "fence"),
     [
@@ -166,12 +204,15 @@ def test_a_fence_that_is_open_at_the_end_of_its_tool_swallows_nothing() -> None:
         "</tool-use></details>",
         "**Result:**\n",
         "- a: `b\n",
+        "```x\n",
+        "```x\n```\n```\n",
     ],
 )
+@pytest.mark.parametrize("label", ["", "_**Agent**_\n", "_**User**_\n", "_**no label_\n"])
 @pytest.mark.parametrize("head", [HEAD, OLD_HEAD])
-def test_blocks_without_an_end_cost_no_more_than_their_length(head: str, part: str) -> None:
+def test_blocks_without_an_end_cost_no_more_than_their_length(head: str, label: str, part: str) -> None:
     begun = time.process_time()
-    rounds(head + turns(part * 10_000, "```\n").removeprefix(HEAD))
+    rounds(head + turns((part + label) * 10_000, "```\n").removeprefix(HEAD))
     rounds(head + turns(tagged("**Input:**\n" + part * 10_000 + "```\n")).removeprefix(HEAD))
     assert time.process_time() - begun < 2
 
@@ -227,6 +268,54 @@ LISTED = "\n**Input:**\n\n- depth: `2`\n- what: `a\nb`\n\n"
             {"command": "cd a\nls"},
             "a",
             None,
+        ),
+        (
+            tagged("Look around\n\n```bash\ncd a\nls\n```\n\n```text\na\n```", "shell", "Bash"),
+            {"command": "cd a\nls", "description": "Look around"},
+            "a",
+            None,
+        ),
+        (
+            tagged("Note it\n\n````bash\ncat <<E\n```\nx\n```\nE\n````", "shell", "Bash"),
+            {"command": "cat <<E\n```\nx\n```\nE", "description": "Note it"},
+            None,
+            None,
+        ),
+        (
+            tagged("\nDirectory: `a`\n\n```bash\nls\n```\n\nResult:\n```text\na\nb\n```", "shell", "x"),
+            {"input": "Directory: `a`\n\n```bash\nls\n```"},
+            "a\nb",
+            None,
+        ),
+        (
+            tagged("\n`ls`\n\nOutput (error):\n```text\na\nb\n```", "shell", "Execute"),
+            {"command": "ls"},
+            "a\nb",
+            True,
+        ),
+        (
+            tagged("\n```json\n{}\n```\n\nResult:\n\n```\na\n```", "generic", "x"),
+            {"input": "```json\n{}\n```"},
+            "a",
+            None,
+        ),
+        (
+            tagged("\n````md\nResult:\n```text\nx\n```\n````\n\n```text\nwritten\n```", "write", "Write"),
+            {"input": "````md\nResult:\n```text\nx\n```\n````"},
+            "written",
+            None,
+        ),
+        (
+            tagged("\n```md\nA\n```sh\nls\n```\nResult:\n\n```\nx\n```\n```", "write", "Write"),
+            {},
+            "```md\nA\n```sh\nls\n```\nResult:\n\n```\nx\n```\n```",
+            None,
+        ),
+        (
+            tagged("\n**Input:**\n\n- a:\n\n```\nb\nc\n```\n\n- d: `e`\n\n**Error:**\n\n```\nno\n```"),
+            {"input": "**Input:**\n\n- a:\n\n```\nb\nc\n```\n\n- d: `e`"},
+            "no",
+            True,
         ),
         (tagged("\n`ls`", "shell", "Bash"), {"command": "ls"}, None, None),
         (tagged(" `a.py`\n```\nx = 1\n```", "read", "Read"), {"path": "a.py"}, "x = 1", None),
@@ -373,15 +462,16 @@ def test_the_oldest_form_is_read() -> None:
     assert prompts(text) == ["hi"]
 
 
+@pytest.mark.parametrize("zone", ["Z", "", "-0400", " +02:00", ".871Z"])
 @pytest.mark.parametrize("tool", ["Claude Code", "Codex CLI"])
-def test_the_first_form_of_the_command_line_is_known(tool: str) -> None:
-    top = f"## 2025-07-06 10:20:30Z\n\n<!-- {tool} Session 1f-2e (2025-07-06_10-20-30Z) -->\n\n"
+def test_the_first_form_of_the_command_line_is_known(tool: str, zone: str) -> None:
+    top = f"## 2025-07-06 10:20:30{zone}\n\n<!-- {tool} Session 1f-2e (2025-07-06_10-20-30Z) -->\n\n"
     text = top + "_**User**_\n\nhi\n"
     assert find.matches(Path("x.md"), text.encode())
     assert find.native_id(text.encode()) == f"{tool} 1f-2e"
     assert prompts(text) == ["hi"]
     assert not find.matches(Path("x.md"), top.encode())
-    assert not find.matches(Path("x.md"), text.replace("## 2025-07-06 10:20:30Z", "## Diary").encode())
+    assert not find.matches(Path("x.md"), text.replace(f"## 2025-07-06 10:20:30{zone}", "## Diary").encode())
 
 
 @pytest.mark.parametrize(
@@ -389,6 +479,8 @@ def test_the_first_form_of_the_command_line_is_known(tool: str) -> None:
     [
         ("# 2025-07-06 10:20:30Z\n\n<!-- x Session 1 (2025-07-07_10-20-31Z) -->\n", None, "2025-07-07T10:20:31Z"),
         ("# 2025-07-06 10:20:30Z\n\n<!-- x Session 1 -->\n", None, "2025-07-06T10:20:30Z"),
+        ("# 2026-03-31 19:32:39-0400\n\n<!-- x Session 1 -->\n", None, "2026-03-31T23:32:39Z"),
+        ("# x\n\n<!-- x Session 1 (2026-03-31 19:32:39-0400) -->\n", "x", "2026-03-31T23:32:39Z"),
         ("# Lamp (2025-07-06 10:20Z)\n", "Lamp", "2025-07-06T10:20:00Z"),
         ("# Lamp (2025-07-06 10:20:30)\n", "Lamp", None),
         ("## SpecStory\n\n## Lamp (2/13/2025, 9:33:58 AM)\n", "Lamp", None),
@@ -406,9 +498,14 @@ def test_title_and_time_stand_at_the_top(top: str, title: str | None, at: str | 
         ("Agent (model claude-x, mode Agent)", None, "claude-x"),
         ("Assistant (claude-x)", None, "claude-x"),
         ("User (2025-12-02 12:49Z)", "2025-12-02T12:49:00Z", None),
-        ("User (2025-12-02 12:49:01 -0700)", "2025-12-02T12:49:01-0700", None),
+        ("User (2025-12-02 12:49:01 -0700)", "2025-12-02T19:49:01Z", None),
         ("User (2025-12-02_12-49-01Z)", "2025-12-02T12:49:01Z", None),
-        ("User (2025-12-02 12:49-07:00)", "2025-12-02T12:49:00-07:00", None),
+        ("User (2025-12-02 12:49-07:00)", "2025-12-02T19:49:00Z", None),
+        ("User (2026-01-01 00:15:00+0530)", "2025-12-31T18:45:00Z", None),
+        ("User (0001-01-01 00:00:00+0100)", None, None),
+        ("User (2025-10-11T18:39:00.871Z)", "2025-10-11T18:39:00.871Z", None),
+        ("Agent (claude-x 2025-10-11T18:39:00.871Z)", "2025-10-11T18:39:00.871Z", "claude-x"),
+        ("Agent (claude-x 2025-10-11 18:39:00.871123 -0400)", "2025-10-11T22:39:00.871123Z", "claude-x"),
         ("Agent (claude-x) (sidechain)", None, "claude-x"),
         ("Agent - sidechain (claude-x 2026-07-13 13:40:56Z)", "2026-07-13T13:40:56Z", "claude-x"),
         ("Agent - sidechain (2026-07-13 13:40:56Z)", "2026-07-13T13:40:56Z", None),
@@ -418,6 +515,20 @@ def test_title_and_time_stand_at_the_top(top: str, title: str | None, at: str | 
 )
 def test_labels(label: str, at: str | None, model: str | None) -> None:
     assert (told.time_of(label), told.model_of(label)) == (at, model)
+
+
+@pytest.mark.parametrize(
+    ("top", "label", "times"),
+    [
+        (HEAD, "User", ["2026-02-03T09:15:00Z", None, None]),
+        (HEAD, "User (2026-02-03 09:16Z)", ["2026-02-03T09:16:00Z", None, None]),
+        (HEAD.replace("15Z)", "15)"), "User", [None, None, None]),
+        (HEAD.replace("15Z)", "15)") + NAMED, "User", ["2026-02-03T09:15:00Z", None, None]),
+    ],
+)
+def test_the_first_message_is_as_old_as_the_history(top: str, label: str, times: list[str | None]) -> None:
+    text = top + f"_**{label}**_\n\none\n\n---\n\n_**Agent**_\n\nok\n\n---\n\n_**User**_\n\ntwo\n"
+    assert [message.at for round_ in rounds(text) for message in round_.messages] == times
 
 
 @pytest.mark.parametrize("mark", [" (sidechain)", " - sidechain (2026-02-03 09:15:20Z)", " - sidechain"])
@@ -453,6 +564,66 @@ def test_what_claude_code_put_in_is_no_prompt() -> None:
     events = [block for round_ in rounds(text) for block in round_.blocks() if isinstance(block, Event) and block.text]
     assert [event.kind for event in events] == ["notice", "command", "command output", "interrupted"]
     assert [event.text for event in events[:3]] == put_in
+
+
+COMMAND = "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"
+ARGUED = COMMAND + "\n<command-args>the shed</command-args>"
+
+
+@pytest.mark.parametrize(
+    ("between", "second", "expected"),
+    [
+        ("", "09:15:20Z", [ARGUED]),
+        ("---\n\n", "09:15:20Z", [ARGUED, "Put all in its place."]),
+        ("", "09:15:21Z", [ARGUED, "Put all in its place."]),
+    ],
+)
+def test_what_a_command_stands_for_is_no_prompt(between: str, second: str, expected: list[str]) -> None:
+    def user(time: str, words: str) -> str:
+        return f"_**User (2026-02-03 {time})**_\n\n{words}\n\n"
+
+    text = HEAD.replace("Lamp (2026-02-03 09:15Z)", "2026-02-03 09:15Z")
+    text += user("09:15:20Z", ARGUED) + between + user(second, "Put all in its place.")
+    text += "---\n\n_**Agent**_\n\nok\n\n---\n\n" + user("09:15:20Z", "two")
+    assert prompts(text) == [*expected, "two"]
+    facts = Facts("x", "specstory")
+    for round_ in rounds(text):
+        facts = facts.after(round_)
+    assert facts.title == "/tidy the shed"
+    put_in = [block for round_ in rounds(text) for block in round_.blocks() if isinstance(block, Event)]
+    assert [event.text for event in put_in if event.kind == "injected"] == ["Put all in its place."][
+        : 2 - len(expected)
+    ]
+
+
+def test_two_prompts_without_times_are_two() -> None:
+    assert prompts(HEAD + f"_**User**_\n\n{ARGUED}\n\n_**User**_\n\ntwo\n") == [ARGUED, "two"]
+
+
+def test_notices_of_what_ended_in_the_background_are_no_prompts() -> None:
+    notice = (
+        "<system_notification>\nThe lamp was cleaned.\n</system_notification>\n"
+        "<user_query>Briefly inform the user about the task result.</user_query>"
+    )
+    text = speaking("one", "ok", notice, "It is clean.", "what is a <system_notification>?")
+    assert prompts(text) == ["one", "what is a <system_notification>?"]
+    events = [block for block in rounds(text)[0].blocks() if isinstance(block, Event) and block.text]
+    assert [(event.kind, event.text) for event in events] == [("task notification", notice)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("---\n\none", "one"),
+        ("---\r\n\r\n---\n\n\none\n\n---\n\ntwo", "one\n\n---\n\ntwo"),
+        ("---\nname: one\n---\n\ntwo", "---\nname: one\n---\n\ntwo"),
+        ("----\n\none", "----\n\none"),
+    ],
+)
+def test_a_rule_behind_a_label_is_no_words(words: str, said: str) -> None:
+    assert prompts(speaking(words, "ok")) == [said]
+    (round_,) = rounds(speaking("go", words))
+    assert text_of(round_.messages[1]) == said
 
 
 def test_a_history_points_at_the_session_it_was_made_from(tmp_path: Path) -> None:

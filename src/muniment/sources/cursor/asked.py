@@ -16,8 +16,20 @@ from muniment.sources.builder import quiet
 
 _ASKED, _END = "<user_query>", "</user_query>"
 _INJECTED = re.compile(r"\s*<(?:user_info|rules|project_layout|agent_skills|git_status|open_and_recently)")
-_WRAPPED = re.compile(r"\s*<(timestamp|system_notification|system_reminder|manually_attached_skills)>")
-_NOTICE, _TOLD = "<system_notification>", "Briefly inform the user"
+_WRAPPED = re.compile(
+    r"\s*<(timestamp|system_notification|system_reminder|manually_attached_skills"
+    r"|dynamic_tools|agent_transcripts|mcp_file_system)>"
+)
+_NOTICE, _NOTICE_END = "<system_notification>", "</system_notification>"
+_ALONE = re.compile(rf"\s*(?:<timestamp>[^<]*</timestamp>)?\s*{_NOTICE}")
+_TOLD = ("Briefly inform the user", "Perform any necessary follow-up actions")
+"""How the program's words begin behind a notice."""
+_TOLD_ALONE = (
+    "Briefly inform the user about the task result",
+    "Perform any necessary follow-up actions in response to the ",
+    "The beginning of the above subagent result is already visible to the user",
+)
+"""The same where a transcript leaves the notice out: more of them, as a human may begin like that."""
 _TIME = re.compile(
     r"(?m)^<timestamp>[A-Za-z]+, ([A-Z][a-z]{2})[a-z]* ([0-9]{1,2}), ([0-9]{4}), ([0-9]{1,2}):([0-9]{2})\s([AP])M "
     r"\(UTC(?:([+-])([0-9]{1,2})(?::([0-9]{2}))?)?\)</timestamp>"
@@ -36,11 +48,18 @@ def parts(said: str, ref: Ref) -> list[Text | Event]:
 
 
 def is_notice(said: str) -> bool:
-    """Whether the program tells of what ended in the background, with words of its own in the human's place."""
-    if _NOTICE not in said:
-        return False
-    before, _, asked = said.partition(_ASKED)
-    return _NOTICE in before and asked.lstrip().startswith(_TOLD)
+    """Whether the program tells of what ended in the background, by itself or with words in the human's place."""
+    begin = said.find(_ASKED)
+    if begin < 0:
+        return _is_lone_notice(said)
+    asked = said[begin + len(_ASKED) :].lstrip()
+    return asked.startswith(_TOLD_ALONE) or (asked.startswith(_TOLD) and said.find(_NOTICE, 0, begin) >= 0)
+
+
+def _is_lone_notice(said: str) -> bool:
+    begun = _ALONE.match(said)
+    end = said.find(_NOTICE_END, begun.end()) if begun else -1
+    return end >= 0 and not said[end + len(_NOTICE_END) :].strip()
 
 
 def _is_injected(said: str) -> bool:
@@ -52,15 +71,23 @@ def _is_injected(said: str) -> bool:
 
 
 def _queries(said: str) -> tuple[str, list[str]]:
-    """What stands around the tags, and what stands in them."""
+    """What stands around the tags, and what stands in them; a tag that nothing ends reaches to the end of the text."""
     around: list[str] = []
     asked: list[str] = []
     at = 0
-    while (begin := said.find(_ASKED, at)) >= 0 and (end := said.find(_END, begin)) >= 0:
-        around.append(said[at:begin])
-        asked.append(said[begin + len(_ASKED) : end].strip("\r\n"))
-        at = end + len(_END)
+    while (begin := said.find(_ASKED, at)) >= 0:
+        before, end = said[at:begin], said.find(_END, begin)
+        if end < 0 and not _is_programs(before):
+            break  # a human wrote of the tag
+        around.append(before)
+        asked.append(said[begin + len(_ASKED) : end if end >= 0 else None].strip("\r\n"))
+        at = end + len(_END) if end >= 0 else len(said)
     return "".join([*around, said[at:]]).strip(), asked
+
+
+def _is_programs(before: str) -> bool:
+    """Whether no human wrote what stands before a tag."""
+    return not before.strip() or _is_injected(before)
 
 
 def time_in(said: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -11,6 +12,11 @@ from muniment.sources.base import Claim
 from muniment.sources.cursor import asked, exported
 
 _THOUGHTS = ("reasoning", "thinking")
+_PROGRAMS = re.compile(
+    r"\s*<(?:user_info|rules|project_layout|agent_skills|git_status|open_and_recently|timestamp|system_|dynamic_tools"
+    r"|manually_attached_skills|agent_transcripts|mcp_file_system)"
+)
+"""How a text begins that may be the program's; what begins with any other tag is a human's."""
 _TIMES = {"timestamp", "at"}
 """Fields with a time that is better than what the text tells."""
 
@@ -38,7 +44,7 @@ def claims(line: bytes) -> Iterator[Claim]:
             yield from _time(key, [part for part in parts if part.get("type") == "text"])
         for number, part in enumerate(parts):
             yield from _part(f"{key}.{number}", part, role == "user")
-    elif said.get("type") == "turn_ended" and said.get("status") != "success" and not message:
+    elif said.get("type") in ("turn_ended", "error") and said.get("status") != "success" and not message:
         told = [words for words in (said.get("error"), said.get("status")) if words and isinstance(words, str)]
         yield from (Claim(key, "text", words) for words in told[:1])
     else:
@@ -75,14 +81,22 @@ def _text(key: str, words: str, human: bool) -> Iterator[Claim]:
     if human and asked.is_notice(words):
         yield Claim(key, "text", words)
         return
-    closed = words.split("</user_query>")[:-1] if human else []
-    queries = [piece.partition("<user_query>")[2].strip("\r\n") for piece in closed if "<user_query>" in piece]
+    queries = _queries(words) if human else []
     for number, query in enumerate(queries):
         yield Claim(f"{key} {number}", "text", query)
     if not queries and not human:
         yield from _answer(key, words)
-    elif not queries and not words.lstrip().startswith("<"):
+    elif not queries and not _PROGRAMS.match(words):
         yield Claim(key, "text", words)
+
+
+def _queries(words: str) -> list[str]:
+    """What stands in the tags; the last may have no end, where nothing but the program's stands before it."""
+    *closed, last = words.split("</user_query>")
+    queries = [piece.partition("<user_query>")[2].strip("\r\n") for piece in closed if "<user_query>" in piece]
+    before, tag, behind = last.partition("<user_query>")
+    programs = not before.strip() or (_PROGRAMS.match(before) and before.rstrip().endswith(">"))
+    return [*queries, behind.strip("\r\n")] if tag and programs else queries
 
 
 def _answer(key: str, words: str) -> Iterator[Claim]:

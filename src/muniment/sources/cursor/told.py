@@ -13,6 +13,7 @@ from muniment.sources.cursor import asked, exported, plain
 from muniment.sources.history import time_of
 
 _WITHHELD = "[REDACTED]"
+_ENDS = ("turn_ended", "error")
 _SAID = frozenset({"role", "content"})
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 
@@ -30,7 +31,7 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
     message = codec.mapping(line.get("message"))
     role = text(line, "role", "kind") or text(message, "role")
     ref = _ref(line, ref)
-    if line.get("type") == "turn_ended" and not message:
+    if line.get("type") in _ENDS and not message:
         return Said((_ended(line, ref),), ref=ref)
     if not message or line.get("left") is True:
         return Said((quiet("left out of the chat" if message else text(line, "type") or "line", ref, line),), ref=ref)
@@ -38,10 +39,10 @@ def tell(line: dict[str, Any], ref: Ref) -> Said:
 
 
 def _ended(line: dict[str, Any], ref: Ref) -> Event:
-    """The end of a turn; one that did not end well is shown."""
+    """The end of a turn, or an error that ended it; what did not end well is shown."""
     words = text(line, "error", "status")
     if line.get("status") == "success" or not words:
-        return quiet("turn_ended", ref, line)
+        return quiet(str(line["type"]), ref, line)
     status = text(line, "status") or "error"
     return Event("interrupted" if status == "aborted" else status, words, line, ref)
 
@@ -162,5 +163,7 @@ def _exported(line: dict[str, Any], raw: str, ref: Ref) -> Said:
         named = (quiet("title", ref, {"title": title, "by": "ai"}),) if title else ()
         return Said((quiet("exported", ref, raw), *named), ref=ref)
     said, client, asks = exported.body(raw), text(line, "client"), line["exported"] == "user"
+    if asks and asked.is_notice(said):
+        return Said(tuple(asked.parts(said, ref)), ref=ref)
     parts = (Text(said, ref),) if said else ()
     return Said(parts, "user" if asks else "assistant", ref, asks, fields={"client": client} if client else {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from muniment.sources.base import Claim
 from muniment.sources.specstory import markdown, tool_claims
@@ -17,8 +18,11 @@ def claims(line: bytes) -> Iterator[Claim]:
     kind, raw = line.partition(b" ")[0].decode("utf-8", "replace"), markdown.piece(line)[1]
     key = hashlib.sha256(line).hexdigest()[:16]
     if kind in ("user", "agent"):
-        if body := _said(raw.partition("\n")[2]):
+        label, _, below = raw.partition("\n")
+        if body := _unruled(_said(below)):
             yield Claim(key, "text", body)
+        if at := _time(label):
+            yield Claim(key, "time", at)
     elif kind == "text":
         yield Claim(key, "text", _said(raw))
     elif kind == "think":
@@ -36,6 +40,24 @@ def claims(line: bytes) -> Iterator[Claim]:
         yield Claim(key, f"record: {kind}")
 
 
+def _time(label: str) -> str | None:
+    """When something was said, in UTC, where a label tells it."""
+    words = [*label.replace("(", " ").replace(")", " ").replace("**_", "").split(), "", ""]
+    at = next((n for n, word in enumerate(words) if word[4:5] == word[7:8] == "-" and word[:4].isdigit()), -1)
+    day, clock, zone = words[at][:10], words[at][11:] or words[at + 1], words[at + 1 if words[at][11:] else at + 2]
+    if ":" not in clock:
+        clock = clock[:8].replace("-", ":") + clock[8:]
+    clock, _, tail = f"{clock}{zone if zone[:1] in ('+', '-') else ''}".partition(".")
+    fraction = tail[: len(tail) - len(tail.lstrip("0123456789"))]
+    try:
+        told = datetime.fromisoformat(f"{day}T{clock}{tail.removeprefix(fraction)}")
+        told = told.replace(tzinfo=told.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    seconds = told.replace(tzinfo=None).isoformat(timespec="seconds")
+    return f"{seconds}{'.' * bool(fraction)}{fraction}Z" if clock[2:3] == ":" else None
+
+
 def _inside(raw: str) -> tuple[str, str]:
     """The summary of a block, and what stands between its tags."""
     outer = _OUTER.match(raw)
@@ -49,6 +71,15 @@ def _said(raw: str) -> str:
     while lines and lines[-1].rstrip("\r") in ("", "---"):
         lines.pop()
     return "\n".join(lines).strip("\r\n")
+
+
+def _unruled(said: str) -> str:
+    """Without the rules that stand right behind a label, each with an empty line below."""
+    lines, at = said.split("\n"), 0
+    bare = [line.rstrip("\r") for line in lines]
+    while bare[at : at + 2] == ["---", ""]:
+        at = next((n for n in range(at + 1, len(bare)) if bare[n]), len(bare))
+    return "\n".join(lines[at:])
 
 
 def _unclosed(raw: str) -> str:

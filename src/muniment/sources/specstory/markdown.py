@@ -4,7 +4,7 @@
 
 Where a line of the history ends there stands a byte that no text has (⏎): a piece is one line, and costs no more than a
 copy. The pieces are the whole file, in order: nothing of it is left out. What looks like the beginning of a turn inside
-a fence of code, or inside what a tool gave back, is none.
+a fence of code that is closed, or inside what a tool gave back, is none.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from muniment.sources.chats import at_once
+from muniment.sources.specstory.fences import Fence, Fences, fence_at, reaches
 
 HEAD, USER, AGENT, TEXT = b"head", b"user", b"agent", b"text"
 THINK, TOOL, TWIN = b"think", b"tool", b"twin"
 
 TURN = re.compile(rb"_\*\*(?P<label>[^*\n]*)\*\*_[ \t]*\r?\n?")
-_FENCE = re.compile(rb"[ ]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 _BEGINS = {THINK: b"<think>", TOOL: b"<tool-use"}
 _BLOCKS = (THINK, TOOL, TWIN)
 _ENDS = {THINK: b"</think>", TOOL: b"</tool-use>"}
@@ -90,8 +90,12 @@ class _Sections:
 
     def __init__(self, text: bytes) -> None:
         self.text = text
-        self.unclosed: dict[int, int] = {}
-        """By mark, the shortest fence that is known to have no end: longer ones have none either."""
+        self.fences = Fences(text)
+        self.turn = -1
+        """Where the turn begins that is being taken apart."""
+        self.label = -1
+        """The next line that looks like a label, if it was looked for."""
+        self.reaches: dict[int, int] | None = None
         self.old = not _TAGGED.match(text)
         self.doubtful = 0
         """Up to here fences do not tell where a tool's block ends."""
@@ -111,9 +115,10 @@ class _Sections:
 
     def _at(self, at: int, now: bytes) -> tuple[bytes, int]:
         """What begins at a line, if anything does, and where to look on."""
-        end = self._line_end(at)
+        end = self.fences.line_end(at)
         first = self.text[at : at + 1]
         if first == b"_" and (turn := TURN.fullmatch(self.text, at, end)):
+            self.turn = at
             return (USER if turn["label"].strip().lower().startswith(b"user") else AGENT), end
         if first == b"<" and now != HEAD and now != USER:
             for kind, mark in _BEGINS.items():
@@ -122,8 +127,8 @@ class _Sections:
         if self.old and now != HEAD and now != USER and (behind := self._old_tool_end(at, end, now)):
             return TOOL, behind
         if now in _BLOCKS and self.text[at:end].strip() not in (b"", b"---"):
-            return TEXT, self._fence_end(at, end)
-        return b"", self._fence_end(at, end)
+            return TEXT, self._behind_words(at, end)
+        return b"", self._behind_words(at, end)
 
     def _is_twin(self, before: int, at: int) -> bool:
         """Whether a tool only repeats the name of the one directly before it."""
@@ -143,20 +148,17 @@ class _Sections:
         rules = _RULES.match(self.text, at)
         return rules.end() if rules else at
 
-    def _line_end(self, at: int) -> int:
-        return self.text.find(b"\n", at) + 1 or len(self.text)
-
     def _block_end(self, at: int, kind: bytes) -> int:
         """Behind the line that closes a block; none if another block begins before it does."""
         if kind == TOOL and at >= self.doubtful and (end := self._usual_end(at) or self._tool_end(at)):
             return end
         other = self.text.find(b"\n" + _BEGINS[kind], at)
         end = self.text.find(_ENDS[kind], at, other if other >= 0 else len(self.text))
-        return self._line_end(end) if end >= 0 else 0
+        return self.fences.line_end(end) if end >= 0 else 0
 
     def _with_output(self, end: int) -> int:
         """Behind the fence that stands directly below a tool's block: in version 2.0.0, what the tool gave back."""
-        return self._fence_end(end, end) if self.text.startswith(b"```", end) else end
+        return self.fences.end(end, end) if self.text.startswith(b"```", end) else end
 
     def _usual_end(self, at: int) -> int:
         """Behind a tool's block that ends where its first fence does, as most do; none for others."""
@@ -164,7 +166,7 @@ class _Sections:
         if not begun or self.text.find(_ENDS[TOOL], at, begun.end()) >= 0:
             return 0
         mark = begun["mark"]
-        if len(mark) >= self.unclosed.get(mark[0], len(mark) + 1):
+        if len(mark) >= self.fences.unclosed.get(mark[0], len(mark) + 1):
             return 0
         closing = self.text.find(b"\n%b\n" % mark, begun.end() - 1)
         end = closing + len(mark) + 2
@@ -173,7 +175,7 @@ class _Sections:
     def _tool_end(self, at: int) -> int:
         """Behind the line that ends with a tool's closing tag; a tag in a fence was only shown to the tool."""
         while found := _IN_TOOL.search(self.text, at):
-            end = self._line_end(found.end())
+            end = self.fences.line_end(found.end())
             if found[0] != b"\n":
                 if not self.text[found.end() : end].strip():
                     return end
@@ -192,7 +194,7 @@ class _Sections:
             return 0
         if _LAST.match(self.text, at):
             return end
-        behind = self._fence_end(at, end)
+        behind = self.fences.end(at, end)
         if self.text.find(_ENDS[TOOL], end, behind) < 0 or _GOES_ON.match(self.text, behind):
             return behind
         self.doubtful = behind
@@ -206,36 +208,57 @@ class _Sections:
             return self._behind_old(end, _IN_OLD, b"_<T-")
         if _DETAILS.match(self.text, at):
             closing = self._behind_old(end, _IN_DETAILS, b"_<")
-            return self._line_end(closing) if self.text.startswith(b"</details>", closing) else 0
+            return self.fences.line_end(closing) if self.text.startswith(b"</details>", closing) else 0
         return 0
 
     def _behind_old(self, end: int, marks: re.Pattern[bytes], stops: bytes) -> int:
         """The first of these marks outside of fences that is one to stop at."""
         at = end - 1
         while found := marks.search(self.text, at):
-            end = self._line_end(found.end())
+            end = self.fences.line_end(found.end())
             if self.text[found.end()] in stops:
                 return found.end()
-            at = (end if _LAST_OLD.match(self.text, found.end()) else self._fence_end(found.end(), end)) - 1
+            at = (end if _LAST_OLD.match(self.text, found.end()) else self.fences.end(found.end(), end)) - 1
         return len(self.text)
 
-    def _fence_end(self, at: int, end: int) -> int:
-        """Behind a fence that begins at a line and is closed; else the end of that line."""
-        fence = _FENCE.match(self.text, at)
-        if not fence or (fence["mark"][0] == ord("`") and b"`" in fence["info"]):
-            return end
-        mark = fence["mark"]
-        if len(mark) >= self.unclosed.get(mark[0], len(mark) + 1):
-            return end
-        if behind := self._closing_end(mark, self._line_end(at)):
-            return behind
-        self.unclosed[mark[0]] = len(mark)
-        return end
+    def _behind_words(self, at: int, end: int) -> int:
+        """Behind a fence in words that begins at a line; else the end of that line.
 
-    def _closing_end(self, mark: bytes, at: int) -> int:
-        """Behind the next line that is nothing but a mark, or a longer one; none if there is no such line."""
-        while (found := self.text.find(mark, at)) >= 0:
-            begun, at = self.text.rfind(b"\n", at, found) + 1 or at, self._line_end(found)
-            if not self.text[begun:at].strip().strip(mark[:1]):
-                return at
-        return 0
+        One that is closed only in another turn is followed there if it really reaches so far."""
+        behind = self.fences.end(at, end)
+        if behind == end:
+            return end
+        if self.label < at:
+            self.label = self._label_in(end, behind)
+        if self.label < at or self.label >= behind:
+            return behind
+        if self.reaches is None:
+            self.reaches = reaches(_Turns(self.text).fences_in_words())
+        return max(end, self.reaches.get(self.turn, 0))
+
+    def _label_in(self, at: int, end: int) -> int:
+        """The first line in a part of the text that looks like a label; none if no line does."""
+        while (at := self.text.find(b"\n_**", at - 1, end) + 1) and not TURN.fullmatch(
+            self.text, at, self.fences.line_end(at)
+        ):
+            at += 1
+        return at or -1
+
+
+class _Turns(_Sections):
+    """A history with every turn that it could have: fences in words hide none, and are only noted."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__(text)
+        self.noted: list[Fence] = []
+
+    def fences_in_words(self) -> list[Fence]:
+        """The fences outside of blocks."""
+        for _ in self.all():
+            pass
+        return self.noted
+
+    def _behind_words(self, at: int, end: int) -> int:
+        if fence := fence_at(self.text, at):
+            self.noted.append(Fence(self.turn, fence["mark"], fence["info"], end))
+        return end

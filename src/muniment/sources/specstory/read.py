@@ -1,7 +1,7 @@
 """The pieces of a history into rounds: every turn is a message, and a person's turn opens a round.
 
-What Claude Code writes under the name of the person stands there in a history too, and is told from prompts as it is in
-its own files.
+What Claude Code and Cursor write under the name of the person stands there in a history too, and is told from prompts
+as it is in their own files.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from muniment.model import Event, Facts, Ref, Round, Text, Thinking, Unknown
-from muniment.sources.builder import RoundBuilder, quiet, rounds_of
+from muniment.sources.builder import RoundBuilder, quiet
 from muniment.sources.claude import prompts
+from muniment.sources.cursor import asked
 from muniment.sources.lines import Record, too_long
 from muniment.sources.specstory import markdown, told, tools
 
@@ -20,11 +21,13 @@ _SIDE = "sidechain"
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of these lines, the last one still open."""
-    return rounds_of(Reader(facts), lines, _torn)
-
-
-def _torn(line: bytes) -> None:
-    raise ValueError("a piece has no end of its own: without its newline it may go on")
+    reader = Reader(facts)
+    for record in lines:
+        if record.torn:
+            continue  # a piece has no end of its own: without its newline it may go on
+        if closed := reader.take(record):
+            yield closed
+    yield reader.close()
 
 
 class Reader:
@@ -33,27 +36,31 @@ class Reader:
     def __init__(self, facts: Facts) -> None:
         self.round = RoundBuilder(facts.rounds + 1, 0)
         self.begun = False
+        self.head_at: str | None = None
+        """The time at the top: that of the first message, if it has none of its own."""
+        self.command: str | None = None
+        """The label of a slash command. What it stands for follows at once, under the same label."""
 
     def take(self, record: Record) -> Round | None:
         """Read one piece; gives the round that it closes, if it does."""
         kind, raw = markdown.piece(record.raw)
-        closed = None
-        if kind == markdown.USER and self.round.prompted and told.is_prompt(raw):
-            closed = self.round.close()
-            self.round, self.begun = RoundBuilder(self.round.number + 1, record.offset), True
-        elif not self.begun:
+        if not self.begun:
             self.round.offset, self.begun = record.offset, True
-        self._put(kind, raw, record)
-        return closed
+        if kind == markdown.USER:
+            return self._user(raw, record)
+        self.command = None
+        if kind == markdown.AGENT:
+            label, body = told.split_turn(raw)
+            self._turn(kind, label, body, record)
+        else:
+            self._put(kind, raw, record)
+        return None
 
     def close(self) -> Round:
         """The open round as it stands."""
         return self.round.close()
 
     def _put(self, kind: bytes, raw: str, record: Record) -> None:
-        if kind == markdown.AGENT or kind == markdown.USER:
-            self._turn(kind, raw, record)
-            return
         ref = Ref(record.offset, record.length)
         if kind == markdown.TOOL:
             self.round.add(tools.tool(raw, ref))
@@ -71,24 +78,45 @@ class Reader:
 
     def _head(self, raw: str, ref: Ref) -> None:
         title, session, at = told.head(raw)
-        ref = Ref(ref.offset, ref.length, at=at)
+        ref, self.head_at = Ref(ref.offset, ref.length, at=at), at
         self.round.add(quiet("head", ref, raw))
         if title:
             self.round.add(quiet("title", ref, {"title": title, "by": "ai"}))
         if session:
             self.round.add(quiet("link", ref, {"kind": "rendered", "session": session}))
 
-    def _turn(self, kind: bytes, raw: str, record: Record) -> None:
+    def _user(self, raw: str, record: Record) -> Round | None:
         label, body = told.split_turn(raw)
-        at, side = told.time_of(label), told.is_side(label)
+        if told.is_side(label):
+            self._turn(markdown.USER, label, body, record)
+            return None
+        if put_in := self._put_in_as(label, body):
+            self.round.add(Event(put_in, body, ref=Ref(record.offset, record.length, at=told.time_of(label))))
+            return None
+        closed = None
+        if self.round.prompted:
+            closed = self.round.close()
+            self.round = RoundBuilder(self.round.number + 1, record.offset)
+        self.round.prompted, self.command = True, None
+        self._turn(markdown.USER, label, body, record)
+        if title := prompts.command_line(body):
+            self.round.add(quiet("title", Ref(record.offset, record.length), {"title": title, "by": "prompt"}))
+            self.command = label if told.time_of(label) and not told.is_ruled(raw) else None
+        return closed
+
+    def _put_in_as(self, label: str, body: str) -> str | None:
+        """What a turn of the user is called that the program wrote; none for a person's."""
+        if asked.is_notice(body):
+            return "task notification"
+        return prompts.injected_kind(body) or ("injected" if label == self.command else None)
+
+    def _turn(self, kind: bytes, label: str, body: str, record: Record) -> None:
+        at = told.time_of(label)
         ref = Ref(record.offset, record.length, at=at)
-        if kind == markdown.USER and not side and (what := prompts.injected_kind(body)):
-            self.round.add(Event(what, body, ref=ref))
-            return
-        self.round.prompted |= kind == markdown.USER and not side
         fields = {"model": told.model_of(label)} if kind == markdown.AGENT else {}
-        if side:
+        if told.is_side(label):
             fields["sidechain"] = _SIDE
+        at, self.head_at = at or self.head_at, None
         draft = self.round.message("user" if kind == markdown.USER else "assistant", at=at, **fields)
         silence = "empty message" if kind == markdown.USER else "turn"
         draft.blocks.append(Text(body, ref) if body else quiet(silence, ref))

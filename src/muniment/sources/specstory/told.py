@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
-from muniment.sources.claude.prompts import injected_kind
 from muniment.sources.specstory.find import SESSION
 
 _HEADING = re.compile(
@@ -12,13 +12,16 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d)(?![\d:]))?(?: ?(Z|[+-]\d\d:?\d\d))?",
+    r"(\d{4}-\d\d-\d\d)[ T_](\d\d)[:-](\d\d)(?:[:-](\d\d)(?![\d:])(\.\d{1,9})?)?(?: ?(Z|[+-]\d\d:?\d\d))?",
 )
 _SIDE = re.compile(r" (?:- sidechain\b|\(sidechain\))")
 _MODEL = re.compile(r"\bmodel ([^,]+)")
 _OPENING = re.compile(r"\s*(?:<(?:think|tool-use|details)\b[^>\n]*>\s*)*(?:<summary>(.*?)</summary>)?", re.DOTALL)
 _CLOSING = ("</think>", "</tool-use>", "</details>")
 _USUAL = "Thought Process"
+_FIRST_RULES = re.compile(r"(?:---\r*\n(?:\r*\n)+)+")
+"""With an empty line below: the rule above the first lines of a file that is quoted has none."""
+_RULES = ("---\n\n", "---\r\n\r\n")
 
 
 def head(raw: str) -> tuple[str | None, str | None, str | None]:
@@ -33,8 +36,9 @@ def head(raw: str) -> tuple[str | None, str | None, str | None]:
 
 def split_turn(raw: str) -> tuple[str, str]:
     """The label of a turn, and what is said in it."""
-    label, _, body = raw.partition("\n")
-    return label.strip().removeprefix("_**").removesuffix("**_"), trimmed(body)
+    label, _, below = raw.partition("\n")
+    body = trimmed(below)
+    return label.strip().removeprefix("_**").removesuffix("**_"), _unruled(body) if body.startswith("---") else body
 
 
 def is_side(label: str) -> bool:
@@ -42,10 +46,15 @@ def is_side(label: str) -> bool:
     return "sidechain" in label and bool(_SIDE.search(label))
 
 
-def is_prompt(raw: str) -> bool:
-    """Whether a turn of the user is what a person asked for."""
-    label, body = split_turn(raw)
-    return not is_side(label) and not injected_kind(body)
+def is_ruled(raw: str) -> bool:
+    """Whether a rule stands below a turn, as it does where the other one speaks next."""
+    return raw.endswith(_RULES)
+
+
+def _unruled(said: str) -> str:
+    """Without the rules right behind a label."""
+    rules = _FIRST_RULES.match(said)
+    return said[rules.end() :] if rules else said
 
 
 def thought(raw: str) -> str:
@@ -97,13 +106,24 @@ def _inner(raw: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def time_of(words: str, unsaid: str | None = "Z") -> str | None:
-    """A time as SpecStory writes it, none if neither it nor `unsaid` tells the zone.
+    """A time as SpecStory writes it, in UTC; none if neither it nor `unsaid` tells the zone.
 
     Older versions write those of the reader's country, which cannot be told."""
     found = _TIME.search(words)
-    day, hour, minute, second, zone = found.groups() if found else (None, None, None, None, None)
-    zone = zone or unsaid
-    return f"{day}T{hour}:{minute}:{second or '00'}{zone}" if day and zone else None
+    if not found:
+        return None
+    day, hour, minute, second, fraction, zone = found.groups()
+    zone, at = zone or unsaid, f"{day}T{hour}:{minute}:{second or '00'}"
+    utc = at if zone == "Z" else _in_utc(at + zone) if zone else None
+    return f"{utc}{fraction or ''}Z" if utc else None
+
+
+def _in_utc(at: str) -> str | None:
+    """A time with its distance from UTC as one of UTC."""
+    try:
+        return datetime.fromisoformat(at).astimezone(UTC).replace(tzinfo=None).isoformat()
+    except (ValueError, OverflowError):
+        return None
 
 
 def model_of(label: str) -> str | None:

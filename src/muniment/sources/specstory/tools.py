@@ -22,10 +22,17 @@ _ACT = re.compile(r"Tool use: \*\*[^*\n]+\*\* • (?:(?:Read|Edit) file: (?P<pat
 _BELOW = "</tool-use>\n```"
 
 _FENCE = re.compile(r"(?:^|\n)(?P<ticks>`{3,})(?P<info>[^`\n]*)\n")
-_RESULT = re.compile(r"(?:^|\n)(?:\*\*)?(?P<word>Result|Error|Output):(?:\*\*)?\s*\n(?P<ticks>`{3,})[^`\n]*\n")
+_RESULT = re.compile(
+    r"(?:^|\n)(?:\*\*)?(?P<word>Result|Error|Output(?: \(error\))?):(?:\*\*)?\s*\n(?P<ticks>`{3,})[^`\n]*\n"
+)
 _SECOND = re.compile(r"\n`{3,}\s*\n(?P<ticks>`{3,})(?:text)?[ \t\r]*\n")
 """The end of a fence and, directly behind it, another one."""
-_MARKS = ("Result:", "Error:", "Output:")
+_MARKS = ("Result:", "Error:", "Output:", "Output (error):")
+_ERRORS = ("Error", "Output (error)")
+_SCRIPT = re.compile(
+    r"(?:(?P<said>(?!Directory: `)[^\n`][^\n]*)\n\n)?(?P<ticks>`{3,})bash\n(?P<command>.*)\n(?P=ticks)", re.DOTALL
+)
+"""A command of several lines, perhaps with what it is for."""
 _FIELDS = "**Input:**"
 _NEXT_FIELD = re.compile(r"\n(?=- [\w.-]+: `)")
 _FIELD = re.compile(r"- ([\w.-]+): `(.*)`\s*", re.DOTALL)
@@ -46,6 +53,7 @@ class _Block(Struct, frozen=True):
     inside: str
     below: str = ""
     """The fence below it, behind its mark."""
+    tagged: bool = False
 
 
 class _Divided(Struct, frozen=True):
@@ -60,7 +68,7 @@ def tool(raw: str, ref: Ref) -> Tool:
     """The call that a block tells of."""
     block = _tagged(raw) if raw.startswith("<tool-use") else _listed(raw) if raw.startswith("<") else _line(raw)
     inside, output, is_error = block.inside, None, None
-    if divided := _Divided(inside, _fenced(block.below)) if block.below else _divided(inside, block.kind):
+    if divided := _Divided(inside, _fenced(block.below)) if block.below else _divided(block):
         inside, output, is_error = divided.asked, divided.output, divided.is_error
     words = inside.strip()
     given = _request(words, block.kind)
@@ -89,7 +97,7 @@ def _tagged(raw: str) -> _Block:
     act = _ACT.fullmatch(about["summary"]) if "•" in summary else None
     about |= {word: words for word, words in act.groupdict().items() if words} if act else {}
     name = html.unescape(name) if name is not None else "tool"
-    return _Block(name, about, type_ if type_ in _TYPES else KINDS.get(name, ""), inside, below)
+    return _Block(name, about, type_ if type_ in _TYPES else KINDS.get(name, ""), inside, below, tagged=True)
 
 
 def _listed(raw: str) -> _Block:
@@ -113,33 +121,54 @@ def _line(raw: str) -> _Block:
 # -- what is inside
 
 
-def _divided(inside: str, kind: str) -> _Divided | None:
+def _divided(block: _Block) -> _Divided | None:
     """Input and output, where they can be told apart."""
+    inside = block.inside
     if not inside.endswith("```"):
         return None
     last = inside.rfind("\n") + 1
     closing = inside[last:]
     first = _FENCE.search(inside) if not closing.strip("`") else None
-    found = _output(inside, first, kind) if first else None
+    found = _output(block, first) if first else None
     if not found or found.end() > last or len(found["ticks"]) > len(closing):
         return None
-    is_error = True if found.re is _RESULT and found["word"] == "Error" else None
+    is_error = True if found.re is _RESULT and found["word"] in _ERRORS else None
     asked = inside[: found.start("ticks") if found.re is _SECOND else found.start()]
     return _Divided(asked, inside[found.end() : last].removesuffix("\n"), is_error)
 
 
-def _output(inside: str, first: re.Match[str], kind: str) -> re.Match[str] | None:
+def _output(block: _Block, first: re.Match[str]) -> re.Match[str] | None:
     """The beginning of the fence that holds what came back."""
+    inside = block.inside
     listed = inside.find(_FIELDS, 0, first.start()) >= 0
     if marked := _RESULT.search(inside, 0, first.end()):
         return marked
     info, asked = first["info"].strip(), inside[: first.start()].strip()
-    if not listed and (info == "text" or (not info and asked and kind != "write")):
+    if not listed and (info == "text" or (not info and asked and block.kind != "write")):
         return first
-    if any(word in inside for word in _MARKS) and (marked := _RESULT.search(inside)):
-        return marked
     closing = inside.find("\n" + first["ticks"], first.end() - 1)
+    if any(word in inside for word in _MARKS) and (
+        marked := _result_behind(inside, closing) if block.tagged else _RESULT.search(inside)
+    ):
+        return marked
     return _SECOND.match(inside, closing) if closing >= 0 and not listed else None
+
+
+def _result_behind(inside: str, closing: int) -> re.Match[str] | None:
+    """The fence that is marked as a result, behind the end of the first one.
+
+    What was written to a file may speak of results too. The program's own marks are bold, or stand right above a fence
+    of text; others count only if nothing is between them and what was asked for."""
+    at = closing
+    while at >= 0 and (marked := _RESULT.search(inside, at)):
+        bold = inside.startswith("**", marked.start("word") - 2)
+        above = inside.count("\n", marked.end("word"), marked.start("ticks")) == 1
+        if bold or (above and inside.startswith("text", marked.end("ticks"))):
+            return marked
+        if at == closing and not inside[closing : marked.start()].strip().strip("`"):
+            return marked
+        at = marked.end() - 1
+    return None
 
 
 def _fenced(fence: str) -> str:
@@ -167,8 +196,8 @@ def _request(words: str, kind: str) -> dict[str, str] | None:
     rest, _, line = words.rpartition("\n")
     if kind == "shell" and _is_code(line) and "\n" not in (rest := rest.strip()):
         return {"command": line[1:-1]} | ({"description": rest} if rest else {})
-    if kind == "shell" and words.startswith("```bash\n") and words.count("```") == 2 and words.endswith("\n```"):
-        return {"command": _fenced(words)}
+    if kind == "shell" and (script := _SCRIPT.fullmatch(words)) and f"\n{script['ticks']}" not in f"\n{script[3]}":
+        return {"command": script["command"]} | ({"description": script["said"]} if script["said"] else {})
     if kind in ("read", "write") and not rest and _is_code(line):
         return {"path": line[1:-1]}
     return {"diff": words} if kind == "write" and words.endswith("```") and "```diff\n" in words else None
