@@ -15,6 +15,7 @@ from muniment.archive import Archive
 from muniment.errors import Unsupported
 from muniment.model import Event, Facts, Round, Text, Tool, Unknown
 from muniment.restore import Target
+from muniment.search import Query
 from muniment.sources import find_in, named, object_lines, raw_json, recognise
 from muniment.sources.base import Found, Move, bytes_of
 from muniment.sources.lines import MAX_LINE_BYTES, records
@@ -337,6 +338,36 @@ def test_results_without_ids_find_their_calls(tmp_path: Path) -> None:
     assert given == [({"query": "a"}, ["A"]), ({"query": "b"}, ["B"])]
 
 
+def called(*blocks: tuple[str, str, str]) -> list[dict[str, Any]]:
+    """Calls and results as an export has them: kind, name of the tool, and what was asked or given back."""
+    return [
+        {"type": "tool_use", "id": None, "name": name, "input": {"query": said}}
+        if kind == "use"
+        else {"type": "tool_result", "tool_use_id": None, "name": name, "content": said}
+        for kind, name, said in blocks
+    ]
+
+
+A, B, C = ("use", "search", "a"), ("use", "fetch", "b"), ("use", "search", "c")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "given"),
+    [
+        ([A, B, C, ("result", "fetch", "B"), ("result", "search", "A")], ["A", "B", None]),
+        ([A, B, ("result", "fetch", "B"), C, ("result", "search", "A"), ("result", "search", "C")], ["A", "B", "C"]),
+        ([A, B, C, ("result", "lookup", "A"), ("result", "search", "C"), ("result", "", "B")], ["A", "B", "C"]),
+    ],
+)
+def test_a_result_that_is_missing_shifts_no_other(blocks: list[Any], given: list[Any], tmp_path: Path) -> None:
+    odd = claude(1, "find it", "")
+    odd["chat_messages"][1]["content"] = called(*blocks)
+    (session,) = find_in(write(tmp_path / "conversations.json", [odd]), ENV)
+    tools = [block for round_ in read(session) for block in round_.blocks() if isinstance(block, Tool)]
+    assert [tool.output and tool.output[0].text for tool in tools] == given  # pyright: ignore[reportAttributeAccessIssue]
+    assert all(checked.lossless for checked in check.check_found(session))
+
+
 def test_flat_text_stands_in_where_there_are_no_blocks(tmp_path: Path) -> None:
     odd = claude(1, "x", "y")
     odd["chat_messages"][0] |= {"content": [], "text": "only flat"}
@@ -375,7 +406,37 @@ def test_a_text_that_was_only_pasted_is_the_prompt(said: str, tmp_path: Path) ->
 @pytest.mark.parametrize(("said", "name"), [("sum it up", ""), ("", "letter.txt"), ("sum it up", "letter.txt")])
 def test_what_has_a_name_or_words_beside_it_is_an_attachment(said: str, name: str, tmp_path: Path) -> None:
     shown = first_prompt(attached(said, PASTED | {"file_name": name}), tmp_path)
-    assert shown == [("text", said)] * bool(said) + [("attachment", "a long letter")]
+    told = f"{name}\n\na long letter" if name else "a long letter"
+    assert shown == [("text", said)] * bool(said) + [("attachment", told)]
+
+
+def test_files_are_known_by_their_names(tmp_path: Path) -> None:
+    odd = attached("look", PASTED | {"file_name": "lamps.pdf", "extracted_content": ""})
+    odd["chat_messages"][0]["files"] = [{"file_name": "pier.jpg"}, {"file_name": ""}, {"file_uuid": "f"}]
+    assert first_prompt(odd, tmp_path) == [("text", "look"), ("attachment", "lamps.pdf"), ("file", "pier.jpg")]
+    archive = Archive(tmp_path / "store", ENV)
+    archive.inscribe([tmp_path / "conversations.json"])
+    for name in ("lamps.pdf", "pier.jpg"):
+        assert len(archive.search(Query(name))) == 1
+    (checked,) = check.check_found(next(find_in(tmp_path / "conversations.json", ENV)))
+    assert checked.document["text"].equal == 4
+
+
+def test_pages_that_were_found_are_text(tmp_path: Path) -> None:
+    page = {"type": "knowledge", "title": "Lamps", "url": "https://e.org/lamps", "text": "lit at dusk", "metadata": {}}
+    odd = claude(1, "when?", "")
+    found = [page, page | {"text": None}, {"type": "knowledge", "metadata": {"rank": 1}}]
+    odd["chat_messages"][1]["content"] = [*called(A), {"type": "tool_result", "name": "search", "content": found}]
+    (session,) = find_in(write(tmp_path / "conversations.json", [odd]), ENV)
+    (tool,) = [block for round_ in read(session) for block in round_.blocks() if isinstance(block, Tool)]
+    assert tool.output == (
+        Text("Lamps\nhttps://e.org/lamps\nlit at dusk"),
+        Text("Lamps\nhttps://e.org/lamps"),
+        Unknown("knowledge", found[2]),
+    )
+    (checked,) = check.check_found(session)
+    assert checked.lossless
+    assert checked.document["tool output"].equal == 2
 
 
 def test_an_empty_block_hides_no_flat_text_and_an_empty_attachment_is_no_loss(tmp_path: Path) -> None:
@@ -393,6 +454,17 @@ def test_the_first_message_has_no_parent(tmp_path: Path) -> None:
     assert round_.parent is None
     assert next(block.ref.parent for block in round_.blocks() if isinstance(block, Text)) is None
     assert all(not checked.rehung and checked.lossless for checked in check.check_found(session))
+
+
+def test_conversations_that_are_wrapped_are_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    for around in ({"conversations": [claude(1, "a")]}, {"account": {"uuid": "u"}, "chats": [claude(1, "a", "b")]}):
+        path.write_text(json.dumps(around, indent=1))
+        assert recognise(path) is None
+    for own in (claude(1, "a", account={"uuid": "u"}), [claude(1, "a")], [{"uuid": "u"}, claude(1, "a")]):
+        path.write_bytes(b"\xef\xbb\xbf" + json.dumps(own, indent=1).encode())
+        assert (source := recognise(path))
+        assert source.name == "claude-ai"
 
 
 # -- ChatGPT

@@ -47,6 +47,14 @@ SHAPES: dict[str, list[Any]] = {
     "completion": [{"request": {"messages": [USER]}, "response": {"id": "c", "choices": [{"message": ANSWER}]}}],
     "anthropic": [{"request": {"messages": [USER]}, "response": ANSWER | {"id": "m", "type": "message", "model": "x"}}],
     "choices beside messages": [{"messages": [USER], "choices": [{"message": ANSWER}]}],
+    "output beside messages": [{"model": "x", "messages": [USER], "output": [ANSWER]}],
+    "response beside messages": [{"model": "x", "messages": [USER], "response": [ANSWER]}],
+    "a string as response": [{"model": "x", "messages": [USER], "response": "good day"}],
+    "a string as output": [{"messages": [USER], "output": "good day", "usage": {"total_tokens": 3}}],
+    "a string as completion": [{"messages": [USER], "completion": "good day"}],
+    "a string beside a request": [{"request": {"messages": [USER]}, "response": "good day"}],
+    "a string beside input": [{"input": [USER], "output": "good day"}],
+    "an answer that is said twice": [{"messages": [USER, ANSWER], "response": "good day"}],
 }
 
 
@@ -59,6 +67,21 @@ def test_every_shape_says_the_same(shape: str, indent: int | None, tmp_path: Pat
     assert (source := recognise(path))
     assert source.name == "messages"
     assert all(checked.lossless for session in find_in(path, ENV) for checked in check.check_found(session))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"request": "say it"}, {"response": 7}, {"output": {"text": "good day"}}, {"choices": [{"text": "good day"}]}],
+)
+def test_an_answer_of_no_known_shape_is_kept(odd: dict[str, Any]) -> None:
+    for asked in ({"messages": [USER]}, {"input": [USER]}):
+        kept = [block.detail for block in rounds(asked | odd)[0].blocks() if isinstance(block, Event)]
+        assert kept == [odd]
+
+
+def test_what_stands_in_place_of_a_request_is_kept() -> None:
+    (round_,) = rounds({"request": "say it", "response": {"choices": [{"message": ANSWER}]}})
+    assert [block.detail for block in round_.blocks() if isinstance(block, Event)] == [{"request": "say it"}]
 
 
 def test_a_log_that_repeats_itself_is_said_once() -> None:
@@ -77,9 +100,157 @@ def test_a_log_that_repeats_itself_is_said_once() -> None:
     assert len(found) == 2
 
 
+CALL = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": [1]}}
+GIVEN = {"type": "tool_result", "tool_use_id": "t", "content": "out"}
+ASKED = {"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+TRIFLES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "a string against a text": ([{"type": "text", "text": "good day"}], {"content": "good day"}),
+    "an output text": ([{"type": "output_text", "text": "good day", "annotations": []}], {"content": "good day"}),
+    "a mark for the cache": (
+        [{"type": "text", "text": "a"}, CALL],
+        {"content": [{"text": "a", "type": "text", "cache_control": {"type": "ephemeral"}}, CALL]},
+    ),
+    "citations, caller, index": (
+        [{"type": "text", "text": "a", "citations": None}, CALL | {"caller": {"type": "direct"}, "index": 1}],
+        {"content": [{"type": "text", "text": "a"}, CALL]},
+    ),
+    "a result": (
+        [CALL, GIVEN],
+        {"content": [CALL, GIVEN | {"content": [{"type": "text", "text": "out"}], "cache_control": {}}]},
+    ),
+    "nothing against null": ([], {"content": None, "tool_calls": []}),
+    "nothing against an empty text": ([], {"content": ""}),
+}
+
+
+@pytest.mark.parametrize("by", TRIFLES)
+def test_a_message_that_is_sent_again_may_differ_in_trifles(by: str) -> None:
+    first, again = TRIFLES[by]
+    more = {"role": "user", "content": "and you?"}
+    log = [
+        {"request": {"messages": [USER]}, "response": {"role": "assistant", "content": first}},
+        {"request": {"messages": [USER, {"role": "assistant", **again}, more]}, "response": ANSWER},
+    ]
+    assert [message.role for round_ in rounds(*log) for message in round_.messages] == ["user", "assistant"] * 2
+
+
+def test_calls_beside_no_content_may_be_sent_again_without_one() -> None:
+    called = {"role": "assistant", "content": None, "tool_calls": [ASKED | {"index": 0}]}
+    given = {"role": "tool", "tool_call_id": "t", "content": "out"}
+    again = {"role": "assistant", "tool_calls": [ASKED]}
+    found = rounds(
+        {"request": {"messages": [USER]}, "response": {"choices": [{"message": called}]}},
+        {"request": {"messages": [USER, again, given]}, "response": {"choices": [{"message": ANSWER}]}},
+    )
+    assert len(tools(found)) == 1
+    assert said(found) == [("user", "hello"), ("assistant", "good day")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"content": "good night"},
+        {"content": [{"type": "text", "text": "good"}, {"type": "text", "text": "day"}]},
+        {"content": [CALL | {"input": {"a": 1}}]},
+        {"content": None, "tool_calls": [ASKED]},
+        {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"content": "half \ud83d"},
+    ],
+)
+def test_a_message_that_says_something_else_is_another(other: dict[str, Any]) -> None:
+    log = [
+        {"messages": [USER, answer]} for answer in (ANSWER, ANSWER | {"content": [CALL]}, ANSWER | {"content": None})
+    ]
+    (round_,) = rounds(*log, {"messages": [USER, {"role": "assistant", **other}]})
+    assert len([message for message in round_.messages if message.role == "assistant"]) == 4
+
+
 def test_a_log_of_other_conversations_is_said_whole() -> None:
     log = [{"messages": [USER, ANSWER]}, {"messages": [{"role": "user", "content": "bye"}, ANSWER]}]
     assert [words for _, words in said(rounds(*log))] == ["hello", "good day", "bye", "good day"]
+
+
+def exchange(said: list[Any], answer: str, **about: Any) -> dict[str, Any]:
+    return {"request": {"messages": said} | about, "response": {"role": "assistant", "content": answer}}
+
+
+def spoken(*texts: str) -> list[Any]:
+    return [{"role": ("user", "assistant")[turn % 2], "content": text} for turn, text in enumerate(texts)]
+
+
+SIDE: dict[str, list[Any]] = {
+    "a title": [exchange(spoken("name this: hello"), "Greetings")],
+    "one that begins alike": [exchange(spoken("hello", "good day", "what may I ask next?"), "my name")],
+    "a helper": [
+        exchange(spoken("count the lamps"), "one"),
+        exchange(spoken("count the lamps", "one", "again"), "two"),
+    ],
+    "several": [exchange(spoken(f"name {number}"), f"n{number}") for number in range(5)],
+}
+
+
+@pytest.mark.parametrize("by", SIDE)
+def test_a_side_request_makes_nothing_be_said_again(by: str) -> None:
+    begun, more = spoken("hello", "good day"), spoken("hello", "good day", "and you?", "fine", "bye")
+    found = rounds(
+        exchange(begun[:1], "good day"), *SIDE[by], exchange(more[:3], "fine"), *SIDE[by][:1], exchange(more, "bye bye")
+    )
+    told = [words for _, words in said(found)]
+    assert [words for words in told if words in ("hello", "good day", "and you?", "fine", "bye", "bye bye")] == [
+        "hello", "good day", "and you?", "fine", "bye", "bye bye",
+    ]  # fmt: skip
+    assert len(told) == len(set(told)) + 2  # the side request that came twice, and its answer
+
+
+def test_what_is_asked_again_after_something_else_stands_before_its_answer() -> None:
+    one, two = spoken("one?"), spoken("two?")
+    log = [exchange(one, "1"), exchange(two, "2"), exchange(one, "I"), exchange(one, "eins"), exchange(two, "II")]
+    told = [words for _, words in said(rounds(*log))]
+    assert told == ["one?", "1", "two?", "2", "one?", "I", "eins", "two?", "II"]
+
+
+def test_what_a_request_has_beside_its_messages_is_said_once_for_each_conversation() -> None:
+    more = spoken("hello", "good day", "and you?")
+    side = exchange(spoken("name this"), "Greetings", system="Name it.")
+    found = rounds(exchange(more[:1], "good day", system="Be brief."), side, exchange(more, "fine", system="Be brief."))
+    prompts = [b.detail for r in found for b in r.blocks() if isinstance(b, Event) and b.kind == "system prompt"]
+    assert prompts == ["Be brief.", "Name it."]
+
+
+def times(*values: Any) -> list[str | None]:
+    return [message.at for round_ in rounds(*values) for message in round_.messages if text_of(message)]
+
+
+BEGUN, LATER = "2026-01-01T00:00:00Z", "2026-01-01T09:00:00Z"
+SYSTEM = {"role": "system", "content": "Be brief."}
+
+
+@pytest.mark.parametrize("name", ["created_at", "createdAt", "created"])
+def test_a_document_tells_when_it_was_begun(name: str) -> None:
+    said = [SYSTEM, USER, ANSWER, USER]
+    assert times({name: BEGUN, "messages": said}) == [BEGUN, None, None]
+    assert times({name: BEGUN, "messages": said[1:3]}, {name: BEGUN, "messages": said[1:]}) == [BEGUN, None, None]
+    dated = [message | {"created_at": LATER} for message in said[1:3]]
+    assert times({name: BEGUN, "messages": dated}) == [LATER, LATER]
+    (round_, _) = rounds({name: BEGUN, "messages": said})
+    assert round_.started == BEGUN
+
+
+def test_an_exchange_tells_when_it_took_place() -> None:
+    assert times({"created": BEGUN, "messages": [USER], "choices": [{"message": ANSWER}]}) == [BEGUN, BEGUN]
+    assert times({"timestamp": BEGUN, "messages": [USER, ANSWER]}) == [BEGUN, BEGUN]
+    assert times({"created_at": BEGUN, "request": {"messages": [USER]}, "response": ANSWER}) == [BEGUN, BEGUN]
+
+
+@pytest.mark.parametrize(("title", "known"), [("Greetings", "Greetings"), (["Greetings"], None), ("", None)])
+def test_a_document_may_have_a_title(title: Any, known: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"title": title, "messages": [USER, ANSWER]}))
+    facts = Facts("x", "messages")
+    for round_ in rounds(json.loads(path.read_text())):
+        facts = facts.after(round_)
+    assert (facts.title, facts.title_by) == (known, "ai" if known else "")
+    assert all(checked.lossless for session in find_in(path, ENV) for checked in check.check_found(session))
 
 
 def test_calls_and_results_meet_in_all_three_apis() -> None:

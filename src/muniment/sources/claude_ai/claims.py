@@ -30,9 +30,10 @@ def claims(line: bytes) -> Iterator[Claim]:
         yield Claim(key, "text", message["text"])
     for number, block in enumerate(blocks):
         yield from _block(f"{key}.{number}", block)
-    for number, attached in enumerate(_listed(message, "attachments")):
-        if words := codec.mapping(attached).get("extracted_content"):
-            yield Claim(f"{key} attachment {number}", "text", words)
+    for name, told in (("attachments", ("file_name", "extracted_content")), ("files", ("file_name",))):
+        for number, entry in enumerate(_listed(message, name)):
+            if words := _strings(codec.mapping(entry), *told):
+                yield Claim(f"{key} {name} {number}", "text", "\n\n".join(words))
 
 
 def _block(key: str, block: dict[str, Any]) -> Iterator[Claim]:
@@ -58,10 +59,16 @@ def _result(key: str, block: dict[str, Any]) -> Iterator[Claim]:
         piece = codec.mapping(entry)
         if piece.get("type") == "text" and isinstance(piece.get("text"), str):
             yield Claim(f"{key}.{number}", "tool output", piece["text"])
+        elif piece.get("type") == "knowledge" and (words := _strings(piece, "title", "url", "text")):
+            yield Claim(f"{key}.{number}", "tool output", "\n".join(words))
         else:
             yield Claim(f"{key}.{number}", f"part: {piece.get('type') or 'content'}", piece)
     if isinstance(block.get("is_error"), bool) and block.get("tool_use_id"):
         yield Claim(key, "error flag", [block["tool_use_id"], block["is_error"]])
+
+
+def _strings(fields: dict[str, Any], *names: str) -> list[str]:
+    return [fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]]
 
 
 def _listed(fields: dict[str, Any], name: str) -> list[Any]:

@@ -20,8 +20,11 @@ MESSAGES, CHANGED, ABOUT = "chat_messages", "updated_at", "conversation"
 
 
 def matches(head: bytes) -> bool:
-    """The list of messages has a name that nobody else uses."""
-    return bool(_BEGINS.match(head)) and bool(_MESSAGES.search(head)) and bool(_ABOUT.search(head))
+    """The list of messages has a name that nobody else uses. An object that wraps conversations is somebody's own."""
+    if not _BEGINS.match(head) or not _MESSAGES.search(head) or not _ABOUT.search(head):
+        return False
+    alone = raw_json.unmarked(head).lstrip()
+    return not alone.startswith(b"{") or MESSAGES in raw_json.fields(alone)
 
 
 _Fields = dict[str, msgspec.Raw]

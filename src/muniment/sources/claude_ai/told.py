@@ -1,7 +1,7 @@
 """What a line of a conversation says.
 
 Blocks say more than the flat text beside them, so that is used only where there are none. Tools often have no ids:
-results then belong to the calls of the same message, in order.
+results then belong to the calls of the same message, to those of their name in order.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _is_wordless(said: list[Part]) -> bool:
 
 
 def _attached(line: dict[str, Any], ref: Ref, wordless: bool) -> list[Part]:
-    """Texts that were attached are there; of other files only the names are.
+    """Texts that were attached are there, each below its name; of other files only the names are.
 
     A long text that somebody pastes becomes a file without a name: where nothing else is said, it is the prompt."""
     given: list[Part] = []
@@ -60,8 +60,9 @@ def _attached(line: dict[str, Any], ref: Ref, wordless: bool) -> list[Part]:
         if words and wordless and not entry.get("file_name"):
             given.append(Text(words, ref))
             words = ""
-        given.append(Event("attachment", words, about, ref))
-    return given + [quiet("file", ref, entry) for entry in entries(line, "files")]
+        told = "\n\n".join(filter(None, (text(entry, "file_name"), words)))
+        given.append(Event("attachment", told, about, ref))
+    return given + [Event("file", text(entry, "file_name") or "", entry, ref) for entry in entries(line, "files")]
 
 
 class _Blocks:
@@ -69,8 +70,9 @@ class _Blocks:
 
     def __init__(self, ref: Ref) -> None:
         self.ref = ref
-        self.asked: list[str] = []
-        self.calls = self.results = 0
+        self.due: dict[str, str | None] = {}
+        """Calls that have no result yet, with the names of their tools."""
+        self.calls = 0
 
     def parts(self, line: dict[str, Any]) -> list[Part]:
         made = [self._part(block) for block in entries(line, "content") if not is_empty(block)]
@@ -97,14 +99,16 @@ class _Blocks:
     def _call_id(self, block: dict[str, Any]) -> str:
         self.calls += 1
         own = text(block, "id") or f"{self.ref.id or self.ref.offset}-{self.calls}"
-        self.asked.append(own)
+        self.due[own] = text(block, "name")
         return own
 
     def _result_id(self, block: dict[str, Any]) -> str:
-        """The call that it names, else the one that is due."""
-        self.results += 1
-        due = self.asked[self.results - 1] if self.results <= len(self.asked) else f"{self.ref.id}-result"
-        return text(block, "tool_use_id") or due
+        """The call that it names, else the first that is due of the same tool, else the first of any."""
+        name = text(block, "name")
+        alike = (call for call, tool in self.due.items() if tool == name)
+        call = text(block, "tool_use_id") or next(alike, None) or next(iter(self.due), f"{self.ref.id}-result")
+        self.due.pop(call, None)
+        return call
 
 
 def is_empty(block: dict[str, Any]) -> bool:
@@ -122,6 +126,13 @@ def _output(block: dict[str, Any]) -> tuple[Text | Unknown, ...]:
     for entry in entries(block, "content"):
         if entry.get("type") == "text" and isinstance(entry.get("text"), str):
             given.append(Text(entry["text"]))
+        elif entry.get("type") == "knowledge" and (words := _page(entry)):
+            given.append(Text(words))
         else:
             given.append(Unknown(kind=text(entry, "type") or "content", value=entry))
     return tuple(given)
+
+
+def _page(entry: dict[str, Any]) -> str:
+    """A page that was found, as far as it was shown to the model."""
+    return "\n".join(words for name in ("title", "url", "text") if (words := text(entry, name)))

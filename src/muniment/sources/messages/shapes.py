@@ -7,6 +7,9 @@ from typing import Any
 TIMES = ("timestamp", "created_at", "createdAt", "created", "time", "ts")
 """Fields in which programs note when something was said."""
 
+BEGUN = frozenset({"created_at", "createdAt", "created"})
+"""Those of them that tell of a document when it was begun."""
+
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 ITEMS = frozenset(
     {
@@ -97,10 +100,10 @@ def is_exchange(value: dict[str, Any]) -> bool:
     inner = [value.get(name) for name in ("request", "response") if isinstance(value.get(name), dict)]
     if inner:
         return any(is_exchange(body) for body in inner if isinstance(body, dict))  # pyright: ignore[reportUnknownArgumentType]
-    return any(_says(value.get(name)) for name in ("messages", "input", "output")) or _chooses(value)
+    return any(says(value.get(name)) for name in ("messages", "input", "output")) or _chooses(value)
 
 
-def _says(listed: Any) -> bool:
+def says(listed: Any) -> bool:
     """A list whose first entry is a message or an item."""
     if not isinstance(listed, list) or not listed or not isinstance(listed[0], dict):
         return False

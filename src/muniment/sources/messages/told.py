@@ -6,7 +6,7 @@ from typing import Any
 
 from muniment.model import Event, Ref, Thinking, Tool, Unknown, codec
 from muniment.model.rounds import Usage
-from muniment.sources.builder import quiet
+from muniment.sources.builder import count, quiet
 from muniment.sources.chats import Part, Result, Said, entries, text, without
 from muniment.sources.history import time_of
 from muniment.sources.messages import parts, shapes, stream
@@ -99,7 +99,9 @@ def _around(kind: str, line: dict[str, Any], ref: Ref) -> Said:
     about = without(line, "type")
     if kind == "request":
         system = [quiet("system prompt", ref, line["system"])] if line.get("system") else []
-        return Said((*system, quiet("request", ref, without(about, "system") or None)), ref=ref)
+        title = text(line, "title")  # no API has one: it is of a document that a program keeps
+        named = [quiet("title", ref, {"title": title, "by": "ai"})] if title else []
+        return Said((*system, quiet("request", ref, without(about, "system") or None), *named), ref=ref)
     fields = {name: value for name, value in _fields(line).items() if name != "id"}
     return Said((quiet("response", ref, about),), "assistant" if fields else None, ref, fields=fields)
 
@@ -129,14 +131,9 @@ def usage_of(said: Any) -> Usage | None:
         return None
     if "prompt_tokens" in known or "input_tokens_details" in known:
         details = codec.mapping(known.get("prompt_tokens_details") or known.get("input_tokens_details"))
-        cached = _count(details, "cached_tokens")
-        given = _count(known, "prompt_tokens") + _count(known, "input_tokens")
-        output = _count(known, "completion_tokens") + _count(known, "output_tokens")
+        cached = count(details, "cached_tokens")
+        given = count(known, "prompt_tokens") + count(known, "input_tokens")
+        output = count(known, "completion_tokens") + count(known, "output_tokens")
         return Usage(max(0, given - cached), output, cached)
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return Usage(*(_count(known, name) for name in names))
-
-
-def _count(fields: dict[str, Any], name: str) -> int:
-    value = fields.get(name)
-    return value if type(value) is int and value > 0 else 0
+    return Usage(*(count(known, name) for name in names))
