@@ -197,6 +197,21 @@ def test_a_file_with_nothing_in_it_is_not_left_behind(
     assert not list((tmp_path / "out").rglob("*.jsonl"))
 
 
+@pytest.mark.parametrize("source", ["claude-code", "codex", "pi", "opencode"])
+def test_a_session_of_which_only_subagents_are_left_has_nothing_to_go_on_from(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path, source: str
+) -> None:
+    session = conversation()
+    path = home / "projects" / "-w" / session.id / "subagents" / "agent-a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(session.data)
+    inscribe()
+    with pytest.raises(NotFound, match="holds no conversation of its own") as refused:
+        archive.export("last", Request(source=source, to=tmp_path / "out"))
+    assert refused.value.hint == "1 subagent is left of it: `restore` gives the files back"
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_agent_is_called_as_continue_calls_it(archive: Archive, inscribe: Inscribe, home: Path) -> None:
     path = conversation().write(home, "-w")
     inscribe()

@@ -68,8 +68,7 @@ def export(
     """Write a session in another agent's format, or its own; what comes `before` it in other sessions goes first."""
     before = before or Before()
     target = sources.writable(request.source)
-    if facts.messages == 0 and not sidechains and not before.earlier:
-        raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
+    _refuse_nothing(facts, len(sidechains), before)
     # Half a session must not lie where the agent had the whole: it would be taken for the transcript itself.
     new_id = request.new_id or facts.prompts_only
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=request.cwd)
@@ -86,6 +85,18 @@ def export(
     resume = target.resuming(session_id, paths[0])
     belongs = target.belongs(paths[0], facts, move, env)
     return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs)
+
+
+def _refuse_nothing(facts: Facts, sidechains: int, before: Before) -> None:
+    """A session without a conversation has nothing to go on from; one may be left with its subagents alone."""
+    if facts.messages or before.earlier:
+        return
+    if not sidechains:
+        raise NotFound(f"session {facts.session_id} holds no conversation", "`restore` gives its files back")
+    if not facts.rounds:
+        left = "1 subagent is" if sidechains == 1 else f"{sidechains} subagents are"
+        told = f"session {facts.session_id} holds no conversation of its own"
+        raise NotFound(told, f"{left} left of it: `restore` gives the files back")
 
 
 def _left_before(before: Before, request: Request) -> list[Loss]:

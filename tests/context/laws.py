@@ -139,11 +139,12 @@ def _evidence(shelf: Shelf) -> bytes:
 
 
 def _record(whole: bytes, offset: int) -> Any:
-    line = whole[offset:].split(b"\n", 1)[0]
+    """What stands at a place; on a damaged line another record may follow it directly."""
+    line = whole[offset:].split(b"\n", 1)[0].decode("utf-8", "surrogatepass")
     try:
-        return json.loads(line)
+        return json.JSONDecoder().raw_decode(line)[0]
     except ValueError:
-        return line.decode("utf-8", "surrogatepass")
+        return line
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -253,6 +253,18 @@ def _is_spoken(rounds: list[Round]) -> bool:
     return any(isinstance(block, Text | Tool) for message in _own(rounds) for block in message.blocks)
 
 
+# -- ids
+
+
+@pytest.mark.parametrize("target", WRITABLE, ids=lambda source: source.name)
+def test_an_id_with_half_a_character_makes_ids_as_any_other(target: Source) -> None:
+    half = codec.loads(b'"\\ud800"')
+    facts = Facts(SESSION, "other", native_id=half, sidechain=half)
+    said = (Message("user", blocks=(Text("go"),)), Message("assistant", blocks=(Text("Yes."),), id=half))
+    assert b"Yes." in b"".join(target.write([Round(1, said)], facts, Move(), {}.__getitem__, []))
+    assert target.place(facts, Move())
+
+
 # -- media
 
 
