@@ -257,7 +257,7 @@ def remove_temporaries(root: Path) -> None:
             os.unlink(entry.path)
 
 
-def walk(root: Path) -> Iterator[os.DirEntry[str]]:
+def walk(root: str | Path) -> Iterator[os.DirEntry[str]]:
     """Every regular file below `root` in a stable order; links are not followed, unreadable folders skipped."""
     try:
         with os.scandir(root) as entries:
@@ -268,6 +268,6 @@ def walk(root: Path) -> Iterator[os.DirEntry[str]]:
         if entry.is_symlink():
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from walk(Path(entry.path))
+            yield from walk(entry.path)
         elif entry.is_file(follow_symlinks=False):
             yield entry

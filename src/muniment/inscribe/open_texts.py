@@ -10,6 +10,7 @@ import zlib
 
 from muniment.errors import MunimentError
 from muniment.inscribe.messages import Progress
+from muniment.model import codec
 from muniment.store import rounds, rows
 from muniment.store.layout import Shelf
 from muniment.store.rows import NOTHING, Place, Span
@@ -66,4 +67,4 @@ def _indexed(shelf: Shelf, side: str | None, first: int, progress: Progress) -> 
 def fingerprint(places: list[Place], until: int) -> int:
     """Of the places of a round's texts: another one for a file that a killed run left."""
     before = [place for place in places if place[-1] < until]
-    return zlib.crc32(repr(before).encode("utf-8", "surrogatepass"))
+    return zlib.crc32(codec.encode(before))

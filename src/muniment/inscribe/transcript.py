@@ -225,7 +225,7 @@ class TranscriptWriter:
 
 def _taken_back(round_: Round) -> str | None:
     """The prompt that a source says was taken back, with all that followed from it."""
-    told = [mapping(b.detail).get("before") for b in round_.blocks() if isinstance(b, Event) and b.kind == "rewind"]
+    told = [mapping(event.detail).get("before") for event in round_.of(Event) if event.kind == "rewind"]
     return next((record for record in reversed(told) if isinstance(record, str)), None)
 
 

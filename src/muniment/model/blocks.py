@@ -2,12 +2,13 @@
 
 A block carries what a reader needs and, in `ref`, where its source record lies in the evidence. Two blocks
 with the same content but other refs differ; `document.visible` compares what people can see. Values of JSON hold no
-cycles, so the garbage collector need not follow them (`gc=False`).
+cycles, so the garbage collector need not follow them (`gc=False`). No kind of block has others below it (`final`):
+`type(block) is Tool` tells as much as `isinstance`, which takes four times as long to say no of a struct.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 from msgspec import Struct
 
@@ -32,6 +33,7 @@ class Ref(Struct, frozen=True, omit_defaults=True, gc=False):
 NOWHERE = Ref()
 
 
+@final
 class Text(Struct, frozen=True, omit_defaults=True, gc=False, tag="text"):
     """Words of the speaker."""
 
@@ -39,6 +41,7 @@ class Text(Struct, frozen=True, omit_defaults=True, gc=False, tag="text"):
     ref: Ref = NOWHERE
 
 
+@final
 class Thinking(Struct, frozen=True, omit_defaults=True, gc=False, tag="thinking"):
     """Reasoning of the model; the text may be empty and the signature still count."""
 
@@ -50,6 +53,7 @@ class Thinking(Struct, frozen=True, omit_defaults=True, gc=False, tag="thinking"
     ref: Ref = NOWHERE
 
 
+@final
 class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
     """An image or document; its bytes lie in `media/<name>`."""
 
@@ -59,6 +63,7 @@ class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
     ref: Ref = NOWHERE
 
 
+@final
 class Compaction(Struct, frozen=True, omit_defaults=True, gc=False, tag="compaction"):
     """The context was cut here; `text` is the summary that took its place."""
 
@@ -68,6 +73,7 @@ class Compaction(Struct, frozen=True, omit_defaults=True, gc=False, tag="compact
     ref: Ref = NOWHERE
 
 
+@final
 class Event(Struct, frozen=True, omit_defaults=True, gc=False, tag="event"):
     """Something that happened around the conversation. Without `text` it is quiet: counted, not shown."""
 
@@ -77,6 +83,7 @@ class Event(Struct, frozen=True, omit_defaults=True, gc=False, tag="event"):
     ref: Ref = NOWHERE
 
 
+@final
 class Unknown(Struct, frozen=True, omit_defaults=True, gc=False, tag="unknown"):
     """A piece this version does not understand: kept as it came."""
 
@@ -88,6 +95,7 @@ class Unknown(Struct, frozen=True, omit_defaults=True, gc=False, tag="unknown"):
     ref: Ref = NOWHERE
 
 
+@final
 class Tool(Struct, frozen=True, omit_defaults=True, gc=False, tag="tool"):
     """A tool call together with its result, wherever in the round that arrived."""
 
@@ -111,4 +119,4 @@ Block = Text | Thinking | Tool | Media | Compaction | Event | Unknown
 
 def is_quiet(block: Block) -> bool:
     """An event that changes nothing for a reader."""
-    return isinstance(block, Event) and not block.text
+    return type(block) is Event and not block.text

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from muniment.model.blocks import Block, Event, Text, Tool, Unknown
+from muniment.model.blocks import Event, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened
@@ -72,15 +72,15 @@ class Facts(Struct, frozen=True, omit_defaults=True):
         changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
         changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
         changed["messages"] = self.messages + len([m for m in round_.messages if not m.silent])
-        blocks = round_.blocks()
-        changed["tool_calls"] = self.tool_calls + len([b for b in blocks if isinstance(b, Tool) and b.name])
-        changed["problems"] = self.problems + len([b for b in blocks if isinstance(b, Unknown) and b.damage])
+        changed["tool_calls"] = self.tool_calls + len([tool for tool in round_.of(Tool) if tool.name])
+        changed["problems"] = self.problems + len([unknown for unknown in round_.of(Unknown) if unknown.damage])
         changed.update(_span(self, round_.messages))
         changed.update(_settings(self, round_.messages))
         facts = structs.replace(self, **changed)
-        for event in [b for b in blocks if isinstance(b, Event) and b.detail is not None]:
-            facts = _heard(facts, event)
-        return _first(facts, round_, blocks)
+        for event in round_.of(Event):
+            if event.detail is not None:
+                facts = _heard(facts, event)
+        return _first(facts, round_)
 
     @property
     def display_title(self) -> str:
@@ -138,9 +138,9 @@ def _heard(facts: Facts, event: Event) -> Facts:
     return facts
 
 
-def _first(facts: Facts, round_: Round, blocks: list[Block]) -> Facts:
+def _first(facts: Facts, round_: Round) -> Facts:
     if facts.origin is None:
-        named = [b.ref for b in blocks if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS]
+        named = [b.ref for b in round_.blocks() if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS]
         if named:
             facts = structs.replace(facts, origin=min(named, key=lambda r: r.offset).id)
     if facts.first_prompt is None and (prompt := round_.prompt):

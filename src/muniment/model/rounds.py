@@ -7,7 +7,7 @@ A round is one human prompt and everything the agent did until the next. In memo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from muniment.model.blocks import Block, Text, Unknown, is_quiet
 from muniment.model.problems import Problem
 
 Role = Literal["user", "assistant"]
+B = TypeVar("B", bound=Block)
 
 
 class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -98,12 +99,17 @@ class Round(Struct, frozen=True, omit_defaults=True):
         """All blocks in document order."""
         return [block for message in self.messages for block in message.blocks]
 
+    def of(self, kind: type[B]) -> list[B]:
+        """The blocks of one kind, in document order."""
+        return cast("list[B]", [b for message in self.messages for b in message.blocks if type(b) is kind])
+
     def problems(self, path: str) -> Iterator[Problem]:
         """The damage met while reading it."""
-        for block in [b for b in self.blocks() if isinstance(b, Unknown) and b.damage]:
-            yield Problem(path, block.ref.offset, block.damage, block.ref.length)
+        for block in self.of(Unknown):
+            if block.damage:
+                yield Problem(path, block.ref.offset, block.damage, block.ref.length)
 
 
 def text_of(message: Message) -> str:
     """The words of a message, without thinking, tools and events."""
-    return "\n\n".join(b.text for b in message.blocks if isinstance(b, Text))
+    return "\n\n".join([b.text for b in message.blocks if type(b) is Text])

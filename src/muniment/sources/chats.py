@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, cast
+from typing import Any, cast, final
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from muniment.sources.lines import MAX_LINE_BYTES, Record, too_long
 _UNREAD = b"# "
 
 
+@final
 class Image(Struct, frozen=True, gc=False):
     """An image or document given as base64."""
 
@@ -28,6 +29,7 @@ class Image(Struct, frozen=True, gc=False):
     data: str
 
 
+@final
 class Result(Struct, frozen=True, gc=False):
     """What a tool gave back."""
 
@@ -118,19 +120,19 @@ def _take(round_: RoundBuilder, said: Said) -> None:
     last = round_.drafts[-1] if said.joins and round_.drafts else None
     draft = last if last and last.role == said.role else _begun(round_, said)
     for part in said.parts or (quiet("empty message", said.ref),):
-        if draft is not None and isinstance(part, Tool):
+        if draft is not None and type(part) is Tool:
             round_.call(draft, part)
-        elif isinstance(part, Result):
+        elif type(part) is Result:
             output = tuple(_given_back(round_, piece) for piece in part.output)
             round_.result(part.id, output=output, is_error=part.is_error, result=said.ref)
         else:
-            block = round_.add_media(part.data, part.media_type, said.ref) if isinstance(part, Image) else part
+            block = round_.add_media(part.data, part.media_type, said.ref) if type(part) is Image else part
             draft.blocks.append(block) if draft is not None else round_.add(block)
 
 
 def _begun(round_: RoundBuilder, said: Said) -> Draft | None:
     """The message that begins with a line; results begin none."""
-    if said.role is None or (said.parts and all(isinstance(part, Result) for part in said.parts)):
+    if said.role is None or (said.parts and all(type(part) is Result for part in said.parts)):
         return None
     draft = round_.message(said.role, at=said.ref.at, **said.fields)
     draft.raw = said.raw

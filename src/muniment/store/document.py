@@ -108,7 +108,7 @@ def render_message(message: Message, media_folder: str) -> str:
     out = [f"### {at or 'undated'} · {message.role}\n", _about(message, at)]
     after_text = False
     for block in message.blocks:
-        if isinstance(block, Text):
+        if type(block) is Text:
             if after_text:
                 out.append(f"\n{escape.NEXT}\n")
             out += ("\n", escape.escape_text(block.text), "\n")
@@ -238,18 +238,20 @@ def _add_input(out: list[str], value: Any) -> None:
         return
     between = "\n"
     for key, field in cast("dict[str, Any]", value).items():
-        if isinstance(field, str) and (len(field) > 100 or "\n" in field or '"' in field or "\\" in field):
+        if not isinstance(field, str):
+            out.append(f"{between}- {key}: {_scalar(field)}\n")
+            between = ""
+        elif len(field) > 100 or "\n" in field or '"' in field or "\\" in field:
             out += (f"{between}- {key}:\n\n", *_fence(field), "\n")
             between = "\n"
         else:
-            out.append(f"{between}- {key}: {_scalar(field)}\n")
+            told = f'"{field}"' if field.isprintable() else codec.encode(field).decode()
+            out.append(f"{between}- {key}: {told}\n")
             between = ""
 
 
 def _scalar(value: Any) -> str:
-    """A value as JSON on one line. A text has no quote or backslash here: if it can be printed, it is as it is."""
-    if isinstance(value, str):
-        return f'"{value}"' if value.isprintable() else codec.encode(value).decode()
+    """A value that is no text, as JSON on one line."""
     if isinstance(value, int):
         return str(value) if type(value) is int else "true" if value else "false"
     return _on_one_line(value)

@@ -49,32 +49,32 @@ def append(layout: Layout, edit: Edit) -> None:
 
 def engagements(layout: Layout, session_id: str) -> dict[int, str]:
     """The engagement of every round of a session that a person tagged."""
-    return _engagements(layout.edits, files.changed_at(layout.edits)).get(session_id, {})
+    return _engagements(str(layout.edits), files.changed_at(layout.edits)).get(session_id, {})
 
 
 def tagged(layout: Layout) -> dict[str, dict[int, str]]:
     """The same for every session with such rounds."""
-    return {id_: tags for id_, tags in _engagements(layout.edits, files.changed_at(layout.edits)).items() if tags}
+    return {id_: tags for id_, tags in _engagements(str(layout.edits), files.changed_at(layout.edits)).items() if tags}
 
 
 def every(layout: Layout) -> tuple[Edit, ...]:
     """All decisions, in the order in which they were taken."""
-    return _edits(layout.edits, files.changed_at(layout.edits))
+    return _edits(str(layout.edits), files.changed_at(layout.edits))
 
 
 def moves(layout: Layout) -> dict[str, str]:
     """The bucket that each moved session belongs to."""
-    moved = (edit for edit in _edits(layout.edits, files.changed_at(layout.edits)) if edit.kind == "move")
+    moved = (edit for edit in _edits(str(layout.edits), files.changed_at(layout.edits)) if edit.kind == "move")
     return {edit.session_id: edit.value for edit in moved if edit.value}
 
 
 def tags(layout: Layout, session_id: str) -> tuple[str, ...]:
     """What people call a session."""
-    return _tags(layout.edits, files.changed_at(layout.edits)).get(session_id, ())
+    return _tags(str(layout.edits), files.changed_at(layout.edits)).get(session_id, ())
 
 
 @lru_cache(maxsize=2)
-def _tags(path: Path, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
+def _tags(path: str, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for edit in _edits(path, changed):
         if edit.kind == "tags":
@@ -84,16 +84,16 @@ def _tags(path: Path, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=2)
-def _edits(path: Path, changed: tuple[int, int]) -> tuple[Edit, ...]:
+def _edits(path: str, changed: tuple[int, int]) -> tuple[Edit, ...]:
     said: list[Edit] = []
-    for line in path.read_bytes().split(b"\n") if changed != (0, 0) else []:
+    for line in Path(path).read_bytes().split(b"\n") if changed != (0, 0) else []:
         with contextlib.suppress(msgspec.MsgspecError, ValueError):  # a torn line of a killed writer, or no UTF-8
             said.append(msgspec.json.decode(line, type=Edit))
     return tuple(said)
 
 
 @lru_cache(maxsize=2)
-def _engagements(path: Path, changed: tuple[int, int]) -> dict[str, dict[int, str]]:
+def _engagements(path: str, changed: tuple[int, int]) -> dict[str, dict[int, str]]:
     tags: dict[str, dict[int, str]] = {}
     for edit in _edits(path, changed):
         if edit.kind == "engagement" and edit.round is not None:

@@ -91,8 +91,7 @@ def bound(values: Iterable[Any]) -> list[Any]:
 
 def round_row(round_: Round, session_id: str, round_file: str, engagement_id: str | None = None) -> RoundRow:
     """The row of a round."""
-    prompt, blocks = round_.prompt, round_.blocks()
-    thinking = [b for b in blocks if isinstance(b, Thinking)]
+    prompt, thinking = round_.prompt, round_.of(Thinking)
     answers = (text_of(m) for m in round_.messages if m.role == "assistant" and not m.sidechain)
     return RoundRow(
         session_id,
@@ -101,7 +100,7 @@ def round_row(round_: Round, session_id: str, round_file: str, engagement_id: st
         engagement_id,
         preview(text_of(prompt)) if prompt else "",
         preview(next((answer for answer in answers if answer.strip()), "")),
-        len([b for b in blocks if isinstance(b, Tool) and b.name]),
+        len([tool for tool in round_.of(Tool) if tool.name]),
         len(thinking),
         sum(len(b.text) for b in thinking),
         count(round_.token_count),
@@ -118,13 +117,13 @@ def placed(round_: Round, sidechain: str | None = None) -> Iterator[tuple[Place,
     number, side = round_.number, fit(sidechain)
     for message in round_.messages:
         for block in message.blocks:
-            if isinstance(block, Tool):
+            if type(block) is Tool:
                 tool = fit(block.name)
                 if tool:
                     yield (number, "tool", tool, side, block.ref.offset), input_text(block)
                 if block.result:
                     yield (number, "result", tool, side, block.result.offset), _output_text(block)
-            elif isinstance(block, Text):
+            elif type(block) is Text:
                 yield (number, message.role, None, side, block.ref.offset), block.text
             elif isinstance(block, (Thinking, Compaction, Event)) and block.text:
                 yield (number, _SPOKEN[type(block)], None, side, block.ref.offset), block.text

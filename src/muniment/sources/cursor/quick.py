@@ -5,7 +5,7 @@ Only a speedier way to what `told.tell` says of the same line: one with anything
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import msgspec
 from msgspec import Struct
@@ -15,10 +15,12 @@ from muniment.sources.chats import Part, Said
 from muniment.sources.cursor import told
 
 
+@final
 class _Text(Struct, tag_field="type", tag="text", forbid_unknown_fields=True, gc=False):
     text: str
 
 
+@final
 class _Call(Struct, tag_field="type", tag="tool_use", forbid_unknown_fields=True, gc=False):
     name: str
     input: Any = None
@@ -49,7 +51,7 @@ def tell(raw: bytes, ref: Ref) -> Said | None:
         return told.prompt(texts, ref) if len(texts) == len(content) else None
     parts: list[Part] = []
     for number, part in enumerate(content):
-        if isinstance(part, _Call):
+        if type(part) is _Call:
             call_id = part.id or f"call-{ref.offset}-{number}"
             parts.append(Tool(call_id, part.name or None, part.input, ref=ref))
         else:
