@@ -150,15 +150,16 @@ def installed(package: str, version: str, work: Path) -> Path:
 def install(requirement: str, place: Path) -> None:
     """A virtual environment with one requirement; a failed one leaves nothing behind."""
     # Not made aside and renamed at the end: the scripts of a virtual environment carry its path.
-    pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+    uv = str(Path(sys.executable).with_name("uv"))
     try:
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(place)], check=True)
         with place.with_name(f"{place.name}.log").open("wb") as log:
-            subprocess.run([*pip, requirement], check=True, stdout=log, stderr=log)
+            install = [uv, "pip", "install", "--python", str(place / "bin" / "python"), requirement]
+            subprocess.run(install, check=True, stdout=log, stderr=log)
     except BaseException as failure:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(failure, subprocess.CalledProcessError):
-            raise NotInstalled(f"{requirement}: pip could not install it") from failure
+            raise NotInstalled(f"{requirement}: it could not be installed") from failure
         raise
 
 
