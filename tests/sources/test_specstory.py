@@ -217,6 +217,13 @@ def test_blocks_without_an_end_cost_no_more_than_their_length(head: str, label: 
     assert time.process_time() - begun < 2
 
 
+def test_ends_of_fences_with_blanks_behind_them_cost_no_more_than_their_length() -> None:
+    """Every block looks for an end without blanks, which stands behind the last of them."""
+    begun = time.process_time()
+    assert len(tools(turns(shown("words").replace("```\n<", "``` \n<") * 20_000, "```\n"))) == 20_000
+    assert time.process_time() - begun < 5
+
+
 def test_thoughts_and_tools_stand_in_the_answer() -> None:
     text = (
         HEAD + "_**User**_\n\ngo\n\n---\n\n_**Agent (model x-1, mode Agent)**_\n\n"

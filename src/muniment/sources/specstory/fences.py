@@ -70,6 +70,7 @@ class Fences:
         """By mark, the shortest fence that is known to have no end: longer ones have none either."""
         self._closings: dict[bytes, tuple[int, int]] = {}
         """By mark, where an end was last looked for, and behind which line it was found."""
+        self._bare: dict[bytes, int] = {}
 
     def end(self, at: int, end: int) -> int:
         """Behind a fence that begins at a line and is closed; else the end of that line."""
@@ -83,6 +84,13 @@ class Fences:
             return behind
         self.unclosed[mark[0]] = len(mark)
         return end
+
+    def bare(self, mark: bytes, at: int) -> int:
+        """The newline before the next line that is a mark and nothing else; the end of the text if there is none."""
+        if (known := self._bare.get(mark, -1)) < at:
+            found = self.text.find(b"\n%b\n" % mark, at)
+            known = self._bare[mark] = found if found >= 0 else len(self.text)
+        return known
 
     def line_end(self, at: int) -> int:
         """Behind the line that goes on here."""

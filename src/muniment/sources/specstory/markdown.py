@@ -168,9 +168,8 @@ class _Sections:
         mark = begun["mark"]
         if len(mark) >= self.fences.unclosed.get(mark[0], len(mark) + 1):
             return 0
-        closing = self.text.find(b"\n%b\n" % mark, begun.end() - 1)
-        end = closing + len(mark) + 2
-        return end + len(_USUAL_END) if closing >= 0 and self.text.startswith(_USUAL_END, end) else 0
+        end = self.fences.bare(mark, begun.end() - 1) + len(mark) + 2
+        return end + len(_USUAL_END) if self.text.startswith(_USUAL_END, end) else 0
 
     def _tool_end(self, at: int) -> int:
         """Behind the line that ends with a tool's closing tag; a tag in a fence was only shown to the tool."""
