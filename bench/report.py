@@ -21,7 +21,8 @@ The input is grown from real, published Claude Code sessions, with new identitie
 same arguments always grow the same tree. Every tool gets the same files as `~/.claude/projects` of a home folder of its
 own and a bare environment. All tools run in this one run, turn about, in alternating order, with the files in the page
 cache. Before that the bench waits, at most seven minutes, until files that were deleted earlier no longer make new ones
-dearer.
+dearer. What is written in Python, rivals included, runs on the fastest Python of the machine (`bench/fastest.py`):
+builds without profile-guided optimisation, as pyenv makes them by default, are about a tenth slower.
 
 - **First run**: from an empty data folder to the end of the process; best and worst of the runs.
 - **Nothing new**: the same command again; the median of {REPEATS} runs.
