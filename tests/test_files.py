@@ -30,6 +30,25 @@ def test_a_folder_that_is_missing_is_made(folder: Path) -> None:
     assert (folder / "x").stat().st_mode & 0o777 == files.FOLDER_MODE
 
 
+def test_a_name_without_a_folder_is_one_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files.write_atomic("bare.md", [b"words"])
+    files.write_unseen("other.md", [b"words"])
+    assert files.make_folder("one/two")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bare.md", "one", "other.md"]
+
+
+def test_a_working_folder_that_is_gone_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(FileNotFoundError):
+        files.make_folder("one/two")
+    with pytest.raises(OSError, match=r"\."):
+        files.write_atomic("bare.md", [b"words"])
+
+
 def test_a_file_is_replaced_or_stays_as_it_was(folder: Path) -> None:
     files.write_atomic(folder / "a", [b"one"])
     files.write_atomic(folder / "a", [b"two"])

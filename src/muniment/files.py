@@ -38,7 +38,9 @@ def make_folder(path: str | Path) -> bool:
     except FileExistsError:
         return False
     except FileNotFoundError:
-        make_folder(os.path.dirname(path))
+        if not (above := os.path.dirname(path)):  # the working folder itself is gone
+            raise
+        make_folder(above)
         with contextlib.suppress(FileExistsError):  # another process was as quick
             os.mkdir(path, FOLDER_MODE)
     return True
@@ -51,7 +53,7 @@ def temporary_beside(path: Path) -> Path:
 
 def write_atomic(path: str | Path, pieces: Iterable[bytes]) -> None:
     """Replace `path` by these bytes, whole or not at all; a folder that is missing is made. Durable after `sync`."""
-    folder = os.path.dirname(path)
+    folder = os.path.dirname(path) or os.curdir
     try:
         descriptor = _open_nameless(folder)
     except FileNotFoundError:
