@@ -358,3 +358,14 @@ def test_only_the_first_prompt_and_no_other_names_the_session() -> None:
     assert facts_of(rounds).display_title == "Light the lamp"
     named = event("thread_name_updated", thread_name="Lamps")
     assert facts_of(read_bytes(later + b"\n" + named)).title == "Lamps"
+
+
+def test_a_turn_that_was_stopped_before_any_answer_keeps_its_model() -> None:
+    """Begun with one model, stopped, and begun again with another."""
+    begun = [line("turn_context", {"cwd": "/p", "model": model}) for model in ("gpt-a", "gpt-b", "gpt-c")]
+    head = line("session_meta", {"id": FACTS.session_id, "cwd": "/p"})
+    asked = [message("user", "one"), begun[1], message("user", "two"), begun[2], message("assistant", "Done.")]
+    data = b"\n".join([head, begun[0], *asked, b""])
+    file = SourceFile("/x.jsonl", "x.jsonl", "main", len(data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+    assert checked.lossless, checked

@@ -91,6 +91,18 @@ def test_a_foreign_session_is_one_chain_that_the_client_takes() -> None:
     assert [text_of(message) for message in again.messages if message.queued] == ["quickly"]
 
 
+def test_what_was_written_from_another_agents_session_is_written_again_as_it_is() -> None:
+    """A prompt behind an answer that waited for its tools says that it is none of steering, each time anew."""
+    tool = Tool("t1", "Bash", {"command": "ls"})
+    asked = [Message("user", None, (Text("go"),)), Message("assistant", None, (tool,))]
+    made, _ = write([Round(1, tuple(asked), prompted=True), Round(2, tuple(asked), prompted=True)], OTHER)
+    rounds = read(lines(*made))
+    again, _ = write(rounds)
+    assert [entry.get("queued") for entry in made if entry["type"] == "message"] == [None, None, False, None]
+    assert [entry.get("queued") for entry in again] == [entry.get("queued") for entry in made]
+    assert len(read(lines(*again))) == len(rounds) == 2
+
+
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_what_was_seen_without_a_call_gets_one(role: Literal["user", "assistant"]) -> None:
     """The results of real calls stand right behind them: a service refuses anything else."""

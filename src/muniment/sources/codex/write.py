@@ -15,6 +15,7 @@ from muniment.sources.base import MediaBytes, Move, made_id
 from muniment.sources.codex import compose
 from muniment.sources.codex.find import NAME
 from muniment.sources.codex.place import EPOCH, folder
+from muniment.sources.codex.records import text
 from muniment.sources.codex.speech import Speech
 from muniment.sources.losses import Losses
 
@@ -113,11 +114,19 @@ class Writer:
         self.losses.where = f"round {round_.number}"
         turn = str(made_id(f"{self.session} turn {round_.number}"))
         yield self.speech.begin(turn, round_.started)
-        models = (m.model for m in round_.messages if m.role == "assistant" and m.model and not m.sidechain)
-        yield from self._set(round_.messages[0].cwd if round_.messages else None, next(models, None), always=True)
+        models = [m.model for m in round_.messages if m.role == "assistant" and m.model and not m.sidechain]
+        yield from self._stopped(round_, models)
+        yield from self._set(round_.messages[0].cwd if round_.messages else None, next(iter(models), None), always=True)
         for message in round_.messages:
             yield from self._message(message)
         yield from self.speech.end()
+
+    def _stopped(self, round_: Round, answered: list[str]) -> Iterator[bytes]:
+        """Models that the turn was begun with and that never answered."""
+        contexts = [event for event in round_.of(Event) if self.own and event.kind == "turn context"]
+        told = [model for event in contexts if (model := text(codec.mapping(event.detail), "model"))]
+        for model in dict.fromkeys(model for model in told if model not in (self.settings[1], *answered)):
+            yield self.speech.line("turn_context", {"turn_id": self.speech.turn, "cwd": self.cwd, "model": model})
 
     def _message(self, message: Message) -> Iterator[bytes]:
         if message.sidechain:

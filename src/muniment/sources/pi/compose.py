@@ -9,7 +9,7 @@ from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes
 from muniment.sources.pi import events, parts
 from muniment.sources.pi.place import milliseconds
-from muniment.sources.pi.records import rest
+from muniment.sources.pi.records import QUEUED, rest
 
 
 def is_part(block: Block) -> bool:
@@ -36,7 +36,8 @@ _OWN = (events.EMPTY, events.FAILED)
 def message(spoken: Message, ref: Ref, media: MediaBytes) -> dict[str, Any]:
     """The entry of a message."""
     made = _command(spoken) if is_command(spoken) else _spoken(spoken, ref, media)
-    return {"type": "message", "message": made}
+    queued = mapping(spoken.raw).get(QUEUED) if spoken.role == "user" else None
+    return {"type": "message"} | ({} if queued is None else {QUEUED: queued}) | {"message": made}
 
 
 def _command(spoken: Message) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from muniment.model.codec import mapping
 from muniment.sources.builder import RoundBuilder, count, quiet, rounds_of
 from muniment.sources.lines import Record
 from muniment.sources.pi import events, parts, records
-from muniment.sources.pi.records import CUSTOM_ROLES, rest, text
+from muniment.sources.pi.records import CUSTOM_ROLES, QUEUED, rest, text
 
 _FILE_ID = re.compile(r".*_([^/\\]+)\.jsonl")
 
@@ -94,13 +94,15 @@ class Reader:
         self.last = id_ or self.last
         if message:
             self._message(message, ref, steers)
+            if message.get("role") == "user" and isinstance(entry.get(QUEUED), bool):
+                self.round.drafts[-1].raw = {QUEUED: entry[QUEUED]}
         else:
             self.round.add(events.event(entry, ref))
         return closed
 
     def _steers(self, entry: dict[str, Any]) -> bool:
         """Whether words come while the agent works; files that were written from another agent's session say so."""
-        told = entry.get("queued")
+        told = entry.get(QUEUED)
         return told if isinstance(told, bool) else self.at_work or self.steered
 
     # -- messages

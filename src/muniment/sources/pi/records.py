@@ -16,6 +16,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ENVELOPE = ("type", "id", "parentId", "timestamp")
 """Fields that every entry has; the others are its own."""
 CUSTOM_ROLES = ("custom", "hookMessage")
+QUEUED = "queued"
+"""A field of ours, in files that were written from another agent's session: whether words came while it worked."""
 
 
 def decode(raw: bytes) -> dict[str, Any]:

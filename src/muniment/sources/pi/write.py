@@ -20,7 +20,7 @@ from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import compose, events, foreign
 from muniment.sources.pi.find import NAME
 from muniment.sources.pi.place import EPOCH, identity
-from muniment.sources.pi.records import rest
+from muniment.sources.pi.records import QUEUED, rest
 
 VERSION = 3
 _OLD_INDEX = "firstKeptEntryIndex"
@@ -196,7 +196,7 @@ class Writer:
     def _spoken(self, message: Message) -> Iterator[Entry]:
         if message.role == "user":
             if body := foreign.asked(message, self.at, self.media):
-                mark = {"queued": message.queued} if message.queued or self.waits else {}
+                mark = {QUEUED: message.queued} if message.queued or self.waits else {}
                 yield Entry(Ref(at=self.at), {"type": "message"} | mark | {"message": body})
                 self.waits = message.queued
             yield from self._results(message)
