@@ -78,3 +78,14 @@ def test_what_became_of_the_tools_is_told(cli: Cli) -> None:
     said = cli("continue", "last", "--in", "pi").stderr
     assert "renamed: 4 × Bash is bash" in said
     assert "not carried: 4 × Bash" not in said
+
+
+def test_a_session_that_names_no_folder_goes_on_in_this_one(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    asked = {"model": "x", "messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]}
+    (tmp_path / "log.json").write_text(json.dumps(asked))
+    cli("inscribe", tmp_path / "log.json")
+    done = cli("continue", "last", "--in", "pi")
+    assert "it goes on in this one" in done.stderr
+    (path,) = (cli.home / ".pi").rglob("*.jsonl")
+    assert json.loads(path.read_text().splitlines()[0])["cwd"] == str(Path.cwd())

@@ -42,9 +42,15 @@ def command(
     archive = Archive(store)
     found = archive.session(session)
     first, last = _of(archive, found, engagement) if engagement else exporting.parse_rounds(rounds)
-    place = str(Path(cwd).expanduser().resolve()) if cwd else None
-    request = Request(source=agent, cwd=place, new_id=True, first=first, last=last)
+    request = Request(source=agent, cwd=_folder(found, cwd), new_id=True, first=first, last=last)
     exporting.report(archive.export(found.session_id, request), json)
+
+
+def _folder(session: Listed, cwd: str | None) -> str | None:
+    """The folder that is asked for; this one for a session that names none, as agents show sessions by folder."""
+    if not cwd and not session.cwd:
+        click.echo("the session names no folder: it goes on in this one (--cwd chooses another)", err=True)
+    return str(Path(cwd or ".").expanduser().resolve()) if cwd or not session.cwd else None
 
 
 def _of(archive: Archive, session: Listed, engagement: str) -> tuple[int, int]:
