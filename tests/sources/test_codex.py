@@ -202,7 +202,7 @@ def test_a_round_begins_with_its_turn() -> None:
     assert b"task_started" in data[read("legacy")[1].offset :].split(b"\n")[0]
 
 
-@pytest.mark.parametrize("case", ["items_only", "events_only", "imported", "bare", "oldest"])
+@pytest.mark.parametrize("case", ["items_only", "events_only", "imported", "bare", "oldest", "chat"])
 def test_words_are_neither_lost_nor_doubled(case: str) -> None:
     rounds = read(case)
     assert prompts(rounds) == ["hello", "bye"][: len(rounds)]
@@ -222,6 +222,56 @@ def test_settings_of_a_turn_hold_from_its_first_message_on() -> None:
     assert [m.model for r in rounds for m in answers(r)] == ["gpt-5.5", "gpt-5.5", "gpt-5.6", "gpt-5.6"]
     facts = facts_of(rounds)
     assert (facts.title, facts.branch, facts.client) == ("List files", "main", "0.128.0")
+
+
+def test_items_in_the_form_of_a_chat_are_calls_outputs_and_thoughts_too() -> None:
+    """Clients made for other providers wrote the messages of their API into the oldest documents."""
+    first, second = read("chat")
+    tools = [b for b in first.blocks() if isinstance(b, Tool)]
+    assert [(tool.id, tool.input, tool.output) for tool in tools] == [
+        ("c1", {"command": ["date"]}, (Text("Tuesday"),)),
+        ("c2", {"command": ["pwd"]}, (Text("/proj/app"),)),
+    ]
+    assert [b.text for r in (first, second) for b in r.blocks() if isinstance(b, Thinking)] == [
+        "They greet.",
+        "They leave.",
+    ]
+    data = (HERE / "chat" / "input.json").read_bytes()
+    file = SourceFile("x.json", "x.json", "main", len(data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [data])
+    assert all(tally.kept for tally in (*checked.export.values(), *checked.document.values()))
+    assert [checked.document[field].equal for field in ("thinking", "tool input", "tool output")] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "folder"),
+    [
+        ("<environment_context>\n  <cwd>/proj/app</cwd>\n  <shell>zsh</shell>\n</environment_context>", "/proj/app"),
+        ("<environment_context>\nCurrent working directory: /proj/app\nNetwork access: enabled\n", "/proj/app"),
+        ("<environment_context>\n  <cwd> </cwd>\n</environment_context>", None),
+        ("Where is <cwd>/proj/app</cwd>?", None),
+    ],
+)
+def test_the_folder_is_known_where_only_the_model_was_told_of_it(words: str, folder: str | None) -> None:
+    head = {"id": FACTS.session_id, "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None}
+    said = [{"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]} for role, text in (
+        ("user", words), ("user", "hello"), ("assistant", "Hi."))]  # fmt: skip
+    rounds = read_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in (head, *said)))
+    assert facts_of(rounds).cwd == folder
+
+
+def test_the_folder_of_a_turn_is_not_that_of_an_older_environment() -> None:
+    rounds = read_bytes(
+        b"\n".join(
+            [
+                line("turn_context", {"cwd": "/proj/new", "model": "m"}),
+                message("user", "<environment_context>\n  <cwd>/proj/old</cwd>\n</environment_context>"),
+                message("user", "hello"),
+                message("assistant", "Hi."),
+            ]
+        )
+    )
+    assert facts_of(rounds).cwd == "/proj/new"
 
 
 def test_arguments_keep_their_very_string() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muniment.model import Event, Facts, Loss, Round
 from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Source
-from muniment.sources.codex import claims, events, find, forks, history, place, read, write, zst
+from muniment.sources.codex import claims, events, find, forks, history, oldest, place, read, write, zst
 from muniment.sources.codex.tools import TOOLS
 from muniment.sources.lines import Record
 
@@ -42,6 +42,9 @@ class Codex(Source):
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         return zst.unpacked(pieces) if zst.is_packed(name) else pieces
+
+    def objects(self, lines: Iterable[Record]) -> Iterator[Record]:
+        return oldest.items(lines, resumed=False)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return history.read(records, facts) if facts.prompts_only else read.read(records, facts)

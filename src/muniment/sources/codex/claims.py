@@ -15,7 +15,7 @@ from typing import Any
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
-from muniment.sources.codex import items, prompts
+from muniment.sources.codex import chats, items, prompts
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, Line, listing, text
 
 _REPEATED = ("agent_message", "user_message", "agent_reasoning")
@@ -29,7 +29,8 @@ def claims(line: bytes) -> Iterator[Claim]:
         return
     kind, payload = record.kind, record.payload
     if record.type == "response_item":
-        yield from _item(record, line)
+        for item in chats.apart(record):
+            yield from _item(item, line)
     elif record.type == "compacted" and (message := text(payload, "message")):
         yield Claim(f"compacted {message}", "text", message)
     elif kind == "turn_context" and (model := text(payload, "model")):

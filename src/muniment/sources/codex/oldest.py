@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from muniment.sources.lines import Record
 from muniment.sources.salvage import begins_with_record
@@ -17,6 +18,16 @@ _BEGINS = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"session"\s*:|$)')
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
 INSIDE = 2
 """Depth of the items: within the document and its list."""
+
+
+def items(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
+    """The records, those of a single document taken out of it."""
+    rest = iter(lines)
+    first = next(rest, None)
+    if first is None:
+        return iter(())
+    whole = chain([first], rest)
+    return objects(whole, resumed) if is_document(first, resumed) else whole
 
 
 def is_document(first: Record, resumed: bool) -> bool:

@@ -11,8 +11,10 @@ from typing import Any, cast
 
 from muniment.sources.codex.records import listing
 
+ENVIRONMENT = "environment"
+
 SETUP = {
-    "<environment_context>": "environment",
+    "<environment_context>": ENVIRONMENT,
     "# AGENTS.md": "project instructions",
     "<user_instructions>": "project instructions",
     "<INSTRUCTIONS>": "project instructions",
@@ -62,6 +64,7 @@ PREAMBLES = (
 _KINDS = SETUP | TOLD
 _START = re.compile("|".join(re.escape(start) for start in _KINDS))
 _REQUEST = re.compile(r"^## My request(?: for Codex)?:", re.MULTILINE)
+_FOLDER = re.compile(r"<cwd>\s*(\S[^<]*?)\s*</cwd>|^Current working directory: *(\S.*)", re.MULTILINE)
 _IMAGE_MARK = re.compile(r"\s*(?:<image(?: name=\[[^\]]*\][^>]*)?>|</image>)\s*")
 
 
@@ -91,6 +94,12 @@ def typed(texts: list[str]) -> str | None:
     if request is None and len(rest) == len(texts):
         return None
     return (words[request.end() :].strip() if request else words) or None
+
+
+def folder_in(words: str) -> str | None:
+    """The working folder, as the model is told of it: the oldest rollouts tell it nowhere else."""
+    found = _FOLDER.search(words)
+    return (found[1] or found[2]) if found else None
 
 
 def is_shown(kind: str) -> bool:

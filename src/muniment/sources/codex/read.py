@@ -7,11 +7,10 @@ any round.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import salvage
-from muniment.sources.codex import oldest, records
+from muniment.sources.codex import chats, oldest, records
 from muniment.sources.codex.records import Line, text
 from muniment.sources.codex.rounds import RoundReader
 from muniment.sources.codex.turns import Placed, Turns
@@ -21,7 +20,7 @@ from muniment.sources.lines import Record
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a rollout, the last one still open."""
     reader: RoundReader | None = None
-    for record in _placed(_lines(lines, facts.rounds > 0)):
+    for record in _placed(oldest.items(lines, facts.rounds > 0)):
         if reader is None or record.opens:
             if reader:
                 yield (closed := reader.close())
@@ -29,18 +28,6 @@ def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
             reader = RoundReader(facts, record.ref.offset)
         reader.take(record)
     yield (reader or RoundReader(facts, 0)).close()
-
-
-def _lines(lines: Iterable[Record], resumed: bool) -> Iterator[Record]:
-    """The records, those of a single document taken out of it."""
-    rest = iter(lines)
-    first = next(rest, None)
-    if first is None:
-        return iter(())
-    whole = chain([first], rest)
-    if oldest.is_document(first, resumed):
-        return oldest.objects(whole, resumed)
-    return whole
 
 
 def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
@@ -51,7 +38,9 @@ def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
             place = Ref(record.offset, record.length)
             yield from turns.damaged(Placed(Line("damaged", {"what": what}), place, "damaged"))
         else:
-            yield from turns.take(line, Ref(record.offset, record.length, _id_of(line), at=line.timestamp or None))
+            for item in chats.apart(line):
+                place = Ref(record.offset, record.length, _id_of(item), at=item.timestamp or None)
+                yield from turns.take(item, place)
     yield from turns.release(answered=False)
 
 

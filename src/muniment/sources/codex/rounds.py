@@ -79,6 +79,8 @@ class RoundReader:
         kind = prompts.injected_kind(line.payload) or ("injected" if role == "user" else f"{role} message")
         blocks = items.parts(line.payload.get("content"), ref, self.round)
         words = "\n\n".join(prompts.texts_of(line.payload))
+        if kind == prompts.ENVIRONMENT and self.now["cwd"] is None:
+            self._set(cwd=prompts.folder_in(words))
         if kind == "injected" and not blocks:
             self.round.add(quiet(items.EMPTY["user"], ref))
         elif prompts.is_shown(kind) or kind == "injected":
