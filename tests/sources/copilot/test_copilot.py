@@ -314,3 +314,26 @@ def test_an_original_can_go_to_another_folder_under_another_id(home: Path) -> No
     assert name == f"session-state/{new}/events.jsonl"
     first = json.loads(b"".join(pieces).splitlines()[0])
     assert (first["data"]["sessionId"], first["data"]["context"]["cwd"]) == (new, "/proj/new")
+
+
+BLOCKS = [{"type": "thinking", "thinking": "One lamp.", "signature": "s1"}, {"type": "redacted_thinking", "data": "s2"}]
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        ({}, [("One lamp.", "s1", False), ("", "s2", True)]),
+        ({"reasoningText": "One lamp.", "reasoningOpaque": "o"}, [("One lamp.", "o", False)]),
+    ],
+)
+def test_reasoning_that_is_told_in_blocks_is_read_once(beside: dict[str, Any], expected: list[Any]) -> None:
+    events = Events()
+    events.add("user.message", content="hello")
+    told = {"provider": "anthropic", "blocks": BLOCKS}
+    events.add("assistant.message", messageId="m", content="Hi.", toolRequests=[], reasoningBlocks=told, **beside)
+    thoughts = [b for r in events.rounds() for b in r.blocks() if isinstance(b, Thinking)]
+    assert [(t.text, t.signature, t.redacted) for t in thoughts] == expected
+    file = SourceFile("events.jsonl", "events.jsonl", "main", len(events.data), 0)
+    checked = check.check_transcript(SOURCE, FACTS, file, lambda: [events.data])
+    assert all(tally.kept for tally in checked.document.values())
+    assert checked.document["thinking"].equal == len(expected)

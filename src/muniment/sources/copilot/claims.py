@@ -48,12 +48,23 @@ def _answer(key: str, data: dict[str, Any]) -> Iterator[Claim]:
             yield Claim(key, field, data[name])
     if data.get("reasoningText") or data.get("reasoningOpaque"):
         yield Claim(key, "thinking", data.get("reasoningText") or "")
+    else:
+        yield from _blocks(key, _entries(codec.mapping(data.get("reasoningBlocks")), "blocks"))
     if type(tokens := data.get("outputTokens")) is int and 0 <= tokens < 1 << 53:
         yield Claim(key, "usage", tokens)
     for request in _entries(data, "toolRequests"):
         call = str(request.get("toolCallId"))
         yield Claim(call, "tool call", [call, request.get("name")])
         yield Claim(call, "tool input", request.get("arguments"))
+
+
+def _blocks(key: str, told: list[dict[str, Any]]) -> Iterator[Claim]:
+    for number, block in enumerate(told):
+        sealed = block.get("signature") or block.get("data")
+        if block.get("thinking") or sealed:
+            yield Claim(f"{key}.{number}", "thinking", block.get("thinking") or "")
+        if sealed:
+            yield Claim(f"{key}.{number}", "signature", sealed)
 
 
 def _result(key: str, data: dict[str, Any]) -> Iterator[Claim]:

@@ -75,15 +75,14 @@ class RoundReader:
         data, agent = line.data, subagent_of(line)
         draft = self._draft(line, ref)
         draft.raw = {name: value for name, value in data.items() if name not in _REPEATED} or None
-        thought, sealed = text(data, "reasoningText"), text(data, "reasoningOpaque")
-        if thought or sealed:
-            draft.blocks.append(Thinking(thought or "", sealed, redacted=not thought, ref=ref))
+        thoughts = _thoughts(data, ref)
+        draft.blocks += thoughts
         if said := text(data, "content"):
             draft.blocks.append(Text(said, ref))
         requests = listing(data, "toolRequests")
         for request in requests:
             self._call(draft, request, "name", ref)
-        if not (thought or sealed or said or requests):
+        if not (thoughts or said or requests):
             draft.blocks.append(quiet("empty message", ref))
         self._count(draft, data, self.counted.pop(agent, None))
 
@@ -200,6 +199,16 @@ class RoundReader:
     }
     """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
     collector, so that its whole round would stay in memory."""
+
+
+def _thoughts(data: dict[str, Any], ref: Ref) -> list[Thinking]:
+    """The reasoning before an answer; the blocks of its provider, where they are all that is told of it."""
+    words, sealed = text(data, "reasoningText"), text(data, "reasoningOpaque")
+    if words or sealed:
+        return [Thinking(words or "", sealed, redacted=not words, ref=ref)]
+    told = listing(codec.mapping(data.get("reasoningBlocks")), "blocks")
+    given = ((text(one, "thinking"), text(one, "signature") or text(one, "data")) for one in told)
+    return [Thinking(words or "", sealed, redacted=not words, ref=ref) for words, sealed in given if words or sealed]
 
 
 def usage_of(said: dict[str, Any]) -> Usage:
