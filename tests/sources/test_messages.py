@@ -281,6 +281,41 @@ def test_calls_and_results_meet_in_all_three_apis() -> None:
     assert tools(anthropic)[0].is_error is True
 
 
+CALL_PART = {"type": "tool_call", "tool_call_id": "c1", "name": "ls", "arguments": '{"path":"."}'}
+CALL_BESIDE = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path":"."}'}}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"content": [CALL_PART]},
+        {"content": [CALL_PART], "tool_calls": [CALL_BESIDE]},
+        {"content": [{"type": "tool_call", "id": "c1", "name": "ls", "args": {"path": "."}}]},
+    ],
+    ids=["a part", "a part that is told twice", "a part with an object"],
+)
+def test_a_call_may_be_a_part_and_is_said_once(asked: dict[str, Any], tmp_path: Path) -> None:
+    """As programs write trajectories that turn the sessions of several agents into one form."""
+    given = {"role": "tool", "tool_call_id": "c1", "content": [{"type": "tool_output", "text": "a.txt"}]}
+    found = rounds({"messages": [USER, {"role": "assistant"} | asked, given, ANSWER]})
+    (tool,) = tools(found)
+    assert (tool.id, tool.name, tool.input, tool.output) == ("c1", "ls", {"path": "."}, (Text("a.txt"),))
+    assert not [block for round_ in found for block in round_.blocks() if isinstance(block, Unknown)]
+    path = tmp_path / "trajectory.json"
+    path.write_text(json.dumps({"messages": [USER, {"role": "assistant"} | asked, given, ANSWER]}))
+    (checked,) = [one for session in find_in(path, ENV) for one in check.check_found(session)]
+    assert checked.lossless
+    assert [checked.document[field].equal for field in ("tool input", "tool output")] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["_metadata", "metadata"])
+def test_the_time_of_a_message_may_stand_beside_it(name: str) -> None:
+    first, second = "2026-03-24T16:26:22.708Z", "2026-03-24T16:26:46.889Z"
+    said_at = [USER | {name: {"timestamp": first}}, ANSWER | {name: {"timestamp": second}}]
+    assert times({"messages": said_at}) == [first, second]
+    assert times({"messages": [USER | {name: {"timestamp": [1]}}, ANSWER | {name: "x"}]}) == [None, None]
+
+
 def test_arguments_that_are_no_json_stay_as_they_are() -> None:
     call = {"id": "t", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
     (tool,) = tools(rounds(USER, {"role": "assistant", "content": None, "tool_calls": [call]}))

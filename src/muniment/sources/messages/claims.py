@@ -52,8 +52,10 @@ def _message(key: str, said: dict[str, Any]) -> Iterator[Claim]:
     yield from _reasoning(f"{key} reasoning", said)
     if isinstance(said.get("refusal"), str) and said["refusal"]:
         yield Claim(f"{key} refusal", "text", said["refusal"])
+    told = [id_ for part in _listed(said.get("content")) if (id_ := _call_id(codec.mapping(part)))]
     for number, call in enumerate(_listed(said.get("tool_calls"))):
-        yield from _call(f"{key} call {number}", codec.mapping(call))
+        if codec.mapping(call).get("id") not in told:
+            yield from _call(f"{key} call {number}", codec.mapping(call))
     if isinstance(said.get("function_call"), dict):
         yield Claim(f"{key} call", "tool input", _parsed(codec.mapping(said["function_call"]).get("arguments")))
 
@@ -83,6 +85,11 @@ def _call(key: str, call: dict[str, Any]) -> Iterator[Claim]:
     yield Claim(key, "tool input", given)
 
 
+def _call_id(part: dict[str, Any]) -> Any:
+    """The id of a part that is a call."""
+    return part.get("id") or part.get("tool_call_id") if part.get("type") == "tool_call" else None
+
+
 def _item(key: str, item: dict[str, Any]) -> Iterator[Claim]:
     kind = str(item.get("type") or "record")
     if kind == "reasoning":
@@ -109,7 +116,8 @@ def _pieces(key: str, content: Any, field: str) -> Iterator[Claim]:
 
 
 def _piece(key: str, part: dict[str, Any], kind: Any, field: str) -> Iterator[Claim]:
-    if kind in _WORDS and isinstance(part.get("text"), str):
+    words = (*_WORDS, "tool_output") if field == "tool output" else _WORDS
+    if kind in words and isinstance(part.get("text"), str):
         yield Claim(key, field, part["text"])
     elif kind == "refusal" and isinstance(part.get("refusal"), str) and part["refusal"]:
         yield Claim(key, "text", part["refusal"])
@@ -121,6 +129,10 @@ def _piece(key: str, part: dict[str, Any], kind: Any, field: str) -> Iterator[Cl
         yield Claim(key, "tool input", part.get("input"))
         if part.get("id"):
             yield Claim(key, "tool call", [part["id"], part.get("name")])
+    elif kind == "tool_call":
+        yield Claim(key, "tool input", part["args"] if "args" in part else _parsed(part.get("arguments")))
+        if isinstance(own := _call_id(part), str):
+            yield Claim(key, "tool call", [own, part.get("name")])
     elif isinstance(kind, str) and kind.endswith("tool_result") and part.get("tool_use_id"):
         yield from _pieces(f"{key} result", part.get("content"), "tool output")
         if isinstance(part.get("is_error"), bool):

@@ -10,6 +10,9 @@ from muniment.sources.chats import Image, Part, Result, entries, text
 
 _DATA = re.compile(r"data:([\w.+/-]+);base64,(.*)", re.DOTALL)
 WORDS = ("text", "input_text", "output_text")
+GIVEN_BACK = (*WORDS, "tool_output")
+CALL = "tool_call"
+"""A part as programs write it that turn the sessions of several agents into one form."""
 REASONING = frozenset({"reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"})
 """Fields of a message that hold reasoning."""
 _THOUGHTS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summary": "summary"}
@@ -40,6 +43,9 @@ def _part(entry: Any, ref: Ref, number: int) -> Part:
     if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         call_id = text(part, "id") or f"call-{ref.offset}-{number}"
         return Tool(call_id, text(part, "name"), part.get("input"), ref=ref)
+    if kind == CALL:
+        call_id = text(part, "id", "tool_call_id") or f"call-{ref.offset}-{number}"
+        return Tool(call_id, text(part, "name"), part["args"] if "args" in part else parsed(part), ref=ref)
     if kind.endswith("tool_result") and text(part, "tool_use_id"):
         failed = part.get("is_error")
         return Result(part["tool_use_id"], output(part.get("content")), failed if isinstance(failed, bool) else None)
@@ -68,7 +74,7 @@ def output(content: Any) -> tuple[Text | Unknown | Image, ...]:
 
 def _given_back(entry: Any) -> Text | Unknown | Image:
     part = codec.mapping(entry)
-    if part.get("type") in WORDS and isinstance(part.get("text"), str):
+    if part.get("type") in GIVEN_BACK and isinstance(part.get("text"), str):
         return Text(part["text"])
     return image(part) or Unknown(kind=text(part, "type") or "part", value=entry)
 

@@ -7,6 +7,9 @@ from typing import Any
 TIMES = ("timestamp", "created_at", "createdAt", "created", "time", "ts")
 """Fields in which programs note when something was said."""
 
+BESIDE = ("_metadata", "metadata")
+"""Fields that may hold one of those in an object."""
+
 BEGUN = frozenset({"created_at", "createdAt", "created"})
 """Those of them that tell of a document when it was begun."""
 

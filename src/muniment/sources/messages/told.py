@@ -13,6 +13,7 @@ from muniment.sources.messages import parts, shapes, stream
 
 _SAID = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "type", *parts.REASONING})
 _TIMES = frozenset(shapes.TIMES)
+_BESIDE = frozenset(shapes.BESIDE)
 _ASKED = frozenset({"role", "content", "type", "id"})
 _TOLD = frozenset({"id", "model", "usage", stream.ENVELOPE})
 
@@ -47,9 +48,16 @@ def _rest(line: dict[str, Any], said: frozenset[str]) -> dict[str, Any] | None:
 
 
 def when(line: dict[str, Any]) -> str | None:
-    """The time of a line, where a program noted one."""
-    if _TIMES.isdisjoint(line):
+    """The time of a line, where a program noted one, in it or in an object beside what is said."""
+    if at := None if _TIMES.isdisjoint(line) else _time_in(line):
+        return at
+    if _BESIDE.isdisjoint(line):
         return None
+    found = (_time_in(codec.mapping(line.get(name))) for name in shapes.BESIDE)
+    return next((at for at in found if at), None)
+
+
+def _time_in(line: dict[str, Any]) -> str | None:
     for name in shapes.TIMES:
         value = line.get(name)
         if value is None:
@@ -63,10 +71,12 @@ def when(line: dict[str, Any]) -> str | None:
 
 def _answer(line: dict[str, Any], ref: Ref) -> list[Part]:
     made = [*parts.thoughts(line, ref), *parts.parts(line.get("content"), ref)]
+    called = {part.id for part in made if isinstance(part, Tool)}
     if refusal := text(line, "refusal"):
         made.append(Event("refusal", refusal, ref=ref))
     for number, call in enumerate(entries(line, "tool_calls")):
-        made.append(parts.call(call, f"call-{ref.offset}-{number}", ref))
+        if text(call, "id") not in called:
+            made.append(parts.call(call, f"call-{ref.offset}-{number}", ref))
     if asked := codec.mapping(line.get("function_call")):
         made.append(
             Tool(text(asked, "name") or f"call-{ref.offset}", text(asked, "name"), parts.parsed(asked), ref=ref)
