@@ -464,6 +464,131 @@ def test_a_request_that_has_a_session_is_no_stream(tmp_path: Path) -> None:
     assert not find.native_id([path.read_bytes()]).startswith("stream")
 
 
+# -- what other agents print
+
+AT = "2026-01-01T00:00:0{}Z"
+
+
+def shown(found: list[Round]) -> list[Any]:
+    """What was said and done, and how it ended."""
+    told: list[Any] = []
+    for block in (block for round_ in found for block in round_.blocks()):
+        match block:
+            case Thinking(text) | Text(text):
+                told.append(text)
+            case Tool():
+                output = "".join(part.text for part in block.output or () if isinstance(part, Text))
+                told.append((block.name, block.input, output, block.is_error))
+            case Event() if block.text:
+                told.append((block.kind, block.text))
+            case _:
+                assert isinstance(block, Event), block
+    return told
+
+
+GEMINI = [
+    {"type": "init", "timestamp": AT.format(0), "session_id": STREAM, "model": "g"},
+    {"type": "message", "timestamp": AT.format(1), "role": "user", "content": "hello"},
+    {"type": "message", "timestamp": AT.format(2), "role": "assistant", "content": "I ", "delta": True},
+    {"type": "message", "timestamp": AT.format(3), "role": "assistant", "content": "look.", "delta": True},
+    {"type": "tool_use", "timestamp": AT.format(4), "tool_name": "ls", "tool_id": "t1", "parameters": {"path": "."}},
+    {"type": "tool_use", "timestamp": AT.format(4), "tool_name": "cat", "tool_id": "t2", "parameters": {}},
+    {"type": "tool_result", "timestamp": AT.format(5), "tool_id": "t1", "status": "success", "output": "a.txt"},
+    {"type": "tool_result", "timestamp": AT.format(5), "tool_id": "t2", "status": "error", "error": {"message": "no"}},
+    {"type": "error", "timestamp": AT.format(6), "severity": "warning", "message": "Loop detected"},
+    {"type": "message", "timestamp": AT.format(7), "role": "assistant", "content": "One.", "delta": True},
+    {"type": "result", "timestamp": AT.format(8), "status": "success", "stats": {
+        "total_tokens": 9, "input_tokens": 6, "output_tokens": 3, "cached": 2}},
+]  # fmt: skip
+
+PART = {"sessionID": "ses_1", "messageID": "msg_1"}
+OTHER = PART | {"messageID": "m2", "text": "One."}
+BROKEN = {"name": "E", "data": {"message": "x"}}
+OPENCODE = [
+    {"type": "step_start", "timestamp": 1790118240000, "sessionID": "ses_1", "part": PART | {"type": "step-start"}},
+    {"type": "reasoning", "timestamp": 1790118241000, "sessionID": "ses_1", "part": PART | {"text": "Hm."}},
+    {"type": "text", "timestamp": 1790118242000, "sessionID": "ses_1", "part": PART | {"text": "I look."}},
+    {"type": "tool_use", "timestamp": 1790118243000, "sessionID": "ses_1", "part": PART | {"tool": "ls", "callID": "c",
+        "state": {"status": "completed", "input": {"path": "."}, "output": "a.txt"}}},
+    {"type": "tool_use", "timestamp": 1790118243000, "sessionID": "ses_1", "part": PART | {"tool": "cat", "callID": "d",
+        "state": {"status": "error", "input": {}, "error": "no"}}},
+    {"type": "step_finish", "timestamp": 1790118244000, "sessionID": "ses_1", "part": PART | {
+        "tokens": {"input": 4, "output": 3, "cache": {"read": 2, "write": 0}}}},
+    {"type": "text", "timestamp": 1790118245000, "sessionID": "ses_1", "part": OTHER},
+    {"type": "error", "timestamp": 1790118246000, "sessionID": "ses_1", "error": BROKEN},
+]  # fmt: skip
+
+
+def of_cursor(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, "session_id": STREAM} | more
+
+
+def asked_cursor(call_id: str, subtype: str, name: str, **result: Any) -> dict[str, Any]:
+    told = {"args": {"path": "."}} | result
+    return of_cursor("tool_call", subtype=subtype, call_id=call_id, tool_call={name: told})
+
+
+CURSOR = [
+    of_cursor("system", subtype="init", cwd="/w", model="c"),
+    of_cursor("user", message={"role": "user", "content": [words("hello")]}),
+    of_cursor("thinking", subtype="delta", text="H", timestamp_ms=1790118240000),
+    of_cursor("thinking", subtype="delta", text="m.", timestamp_ms=1790118240500),
+    of_cursor("thinking", subtype="completed", timestamp_ms=1790118240600),
+    of_cursor("assistant", message={"role": "assistant", "content": [words("I ")]}, timestamp_ms=1790118241000),
+    of_cursor("assistant", message={"role": "assistant", "content": [words("look.")]}, timestamp_ms=1790118242000),
+    of_cursor("assistant", message={"role": "assistant", "content": [words("I look.")]}),
+    asked_cursor("t1", "started", "lsToolCall"),
+    asked_cursor("t1", "completed", "lsToolCall", result={"success": {"content": "a.txt"}}),
+    asked_cursor("t2", "completed", "readToolCall", result={"error": {"errorMessage": "no"}}),
+    of_cursor("assistant", message={"role": "assistant", "content": [words("One.")]}),
+    of_cursor("result", subtype="success", is_error=False, result="I look.One."),
+]
+
+
+def printed(lines: list[dict[str, Any]], tmp_path: Path) -> list[Round]:
+    """The rounds of a stream, which is one session and loses nothing."""
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (session,) = find_in(path, ENV)
+    assert (session.source, (session.native_id or "")[:10]) == ("messages", "stream of ")
+    assert all(checked.lossless for checked in check.check_found(session))
+    return rounds(*lines)
+
+
+def test_what_gemini_prints_is_read(tmp_path: Path) -> None:
+    (round_,) = printed(GEMINI, tmp_path)
+    calls = [("ls", {"path": "."}, "a.txt", False), ("cat", {}, "no", True)]
+    assert shown([round_]) == ["hello", "I look.", *calls, ("error", "Loop detected"), "One."]
+    assert [(m.role, m.at, m.model) for m in round_.messages] == [
+        ("user", AT.format(1), None),
+        ("assistant", AT.format(2), "g"),
+        ("assistant", AT.format(7), "g"),
+    ]
+    assert round_.messages[-1].usage == Usage(4, 3, 2)
+
+
+def test_what_opencode_prints_is_read(tmp_path: Path) -> None:
+    (round_,) = printed(OPENCODE, tmp_path)
+    calls = [("ls", {"path": "."}, "a.txt", False), ("cat", {}, "no", True)]
+    assert shown([round_]) == ["Hm.", "I look.", *calls, "One.", ("error", "x")]
+    assert [(m.id, m.usage) for m in round_.messages] == [("msg_1", Usage(4, 3, 2)), ("m2", None)]
+
+
+def test_what_cursor_prints_is_read_once(tmp_path: Path) -> None:
+    (round_,) = printed(CURSOR, tmp_path)
+    calls = [("ls", {"path": "."}, "a.txt", False), ("read", {"path": "."}, "no", True)]
+    assert shown([round_]) == ["hello", "Hm.", "I look.", *calls, "One."]
+    whole = [line for line in CURSOR if "timestamp_ms" not in line]
+    assert shown(printed(whole, tmp_path)) == ["hello", "I look.", *calls, "One."]
+
+
+@pytest.mark.parametrize("lines", [GEMINI, OPENCODE, CURSOR], ids=["gemini", "opencode", "cursor"])
+def test_a_stream_may_be_cut_anywhere(lines: list[dict[str, Any]]) -> None:
+    for end in range(len(lines) + 1):
+        rounds(*lines[:end])
+        rounds(*lines[end:])
+
+
 # -- telling
 
 

@@ -5,7 +5,8 @@ Responses.
     [{"role":"user","content":"hello"},…]                                           only its messages
     {"role":"user","content":"hello"}                                               one message per line
     {"request":{…},"response":{…}}                                                  one exchange per line
-    {"type":"assistant","message":{…},"session_id":"…"}                             what `claude -p` prints as a stream
+    {"type":"assistant","message":{…},"session_id":"…"}                             what `claude -p` prints as a stream,
+                                                                                    and Gemini CLI, opencode, Cursor
 
 A file is one session. Only a stream names it; else what was said up to the first answer does.
 """

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from muniment.model import codec
 from muniment.sources import object_lines
-from muniment.sources.messages import alike, shapes, sides, stream
+from muniment.sources.messages import alike, printed, shapes, sides, stream
 
 _PIECE_BYTES = 1 << 16
 _REMEMBERED = 8
@@ -40,7 +40,8 @@ def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def one_by_one(pieces: Iterable[bytes], write: Callable[[Message], bytes]) -> Iterator[bytes]:
     """The same, each line by itself; `write` writes the messages of a list."""
     said = _Log(write)
-    return object_lines.lines(pieces, said.lines, _decoded, said.leniently)
+    yield from object_lines.lines(pieces, said.lines, _decoded, said.leniently)
+    yield from said.written(said.printed.flush())
 
 
 def written_anew(message: Message) -> bytes:
@@ -79,6 +80,7 @@ class _Log:
         """When the exchange took place, where the log says so."""
         self.met: set[str] = set()
         """Ids of messages in envelopes."""
+        self.printed = printed.Printed()
 
     def leniently(self, raw: bytes) -> Iterator[bytes]:
         """An object that the quick decoder refuses."""
@@ -92,13 +94,25 @@ class _Log:
         self.told[-1].said += map(_hash, self.added)
         self.added = []
         raw, value = decoded[0], codec.mapping(decoded[1])
+        if printed.is_line(value):
+            yield from self.written(self.printed.take(_opened(value)))
+            return
+        repeated = self.printed.held is not None and self.printed.repeats(_opened(value))
+        self.printed.note(value)
+        yield from self.written(self.printed.flush())
+        if repeated:
+            return
         exchange = {} if shapes.is_message(value) else _opened(value)
         if stream.holds_message(exchange):
             yield self.write(stream.taken_out(exchange, self.met)) + b"\n"
         elif shapes.is_exchange(exchange):
-            yield from (self.write(line) + b"\n" for line in self._exchange(exchange))
+            yield from self.written(self._exchange(exchange))
         else:
             yield from object_lines.as_it_is(raw)
+
+    def written(self, messages: Iterable[Message]) -> Iterator[bytes]:
+        """Messages as lines."""
+        return (self.write(message) + b"\n" for message in messages)
 
     def _exchange(self, value: dict[str, Any]) -> Iterator[Message]:
         name, at = next(((name, value[name]) for name in shapes.TIMES if name in value), ("", None))

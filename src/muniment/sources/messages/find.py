@@ -15,7 +15,7 @@ from typing import Any
 
 from muniment.model import codec
 from muniment.sources.base import Found, bytes_of, found_session, source_file
-from muniment.sources.messages import exchanges, shapes, stream
+from muniment.sources.messages import exchanges, printed, shapes, stream
 from muniment.sources.raw_json import extent, fields, objects
 
 NAME = "messages"
@@ -42,7 +42,8 @@ def _known(raw: bytes, cut: bool) -> bool:
         value = codec.mapping(codec.loads(raw))
     except ValueError:
         return cut and _may_be(raw)
-    return shapes.is_message(value) or shapes.is_item(value) or shapes.is_exchange(value) or stream.is_line(value)
+    told = (shapes.is_message, shapes.is_item, shapes.is_exchange, stream.is_line, printed.is_line)
+    return any(is_one(value) for is_one in told)
 
 
 def _may_be(raw: bytes) -> bool:

@@ -14,7 +14,7 @@ from muniment.sources.messages import shapes
 
 ENVELOPE = "envelope"
 """Where a message that was taken out of its envelope has the rest of that."""
-_EVENTS = frozenset({"system", "result", "stream_event", "rate_limit_event", "tool_progress", "auth_status"})
+_EVENTS = frozenset({"system", "init", "result", "stream_event", "rate_limit_event", "tool_progress", "auth_status"})
 
 
 def is_line(value: dict[str, Any]) -> bool:
