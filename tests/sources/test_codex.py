@@ -215,6 +215,29 @@ def test_an_answer_that_only_an_event_tells_is_kept() -> None:
     assert "Still sleeping." in [text_of(m) for m in read("aborted")[0].messages]
 
 
+def test_a_turn_that_failed_says_why() -> None:
+    """Later clients tell it where the turn ends, and nowhere else."""
+    failed = {"message": "no credit left", "codex_error_info": "usage_limit_exceeded"}
+    lines = [
+        event("task_started", turn_id="t1", model_context_window=None),
+        message("user", "hello"),
+        event("user_message", message="hello", images=[]),
+        event("task_complete", turn_id="t1", last_agent_message=None, error=failed),
+        event("task_started", turn_id="t2", model_context_window=None),
+        message("user", "bye"),
+        event("user_message", message="bye", images=[]),
+        message("assistant", "Bye."),
+        event("task_complete", turn_id="t2", last_agent_message="Bye.", error=None),
+    ]
+    rounds = read_bytes(b"".join(one + b"\n" for one in lines))
+    assert [[b.text for b in r.blocks() if isinstance(b, Event) and b.text] for r in rounds] == [["no credit left"], []]
+    written = b"".join(SOURCE.write(rounds, facts_of(rounds), Move(), media_of(rounds).__getitem__, []))
+    ends = [json.loads(one)["payload"] for one in written.splitlines() if b'"task_complete"' in one]
+    assert [end.get("error") for end in ends] == [failed, None]
+    again = read_bytes(written)
+    assert [[b.text for b in r.blocks() if isinstance(b, Event) and b.text] for r in again] == [["no credit left"], []]
+
+
 def test_settings_of_a_turn_hold_from_its_first_message_on() -> None:
     rounds = read("legacy")
     assert rounds[0].messages[0].cwd == "/proj/app"

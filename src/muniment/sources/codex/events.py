@@ -45,6 +45,9 @@ TOLD = {
 }
 """Events that a reader should see, and the field that holds the words."""
 
+ENDED = frozenset({"task_complete", "turn_complete"})
+"""How a turn ends that was not broken off; it may have failed."""
+
 STARTING = frozenset({"collab_agent_spawn_end", "sub_agent_activity", "item_completed"})
 """Events that may tell that a call has started a session of its own."""
 _STARTED = {
@@ -69,7 +72,8 @@ def event(line: Line, ref: Ref) -> Event:
         return quiet(f"item {item.get('type')}", ref, small(item))
     if kind == "thread_name_updated" and (title := text(payload, "thread_name")):
         return quiet("title", ref, {"title": title, "by": "user"})
-    return Event(named(kind), _told(kind, payload), small(payload), ref)
+    failed = {"error": payload["error"]} if kind in ENDED and mapping(payload, "error") else {}
+    return Event(named(kind), _told(kind, payload), (small(payload) or {}) | failed or None, ref)
 
 
 def started(line: Line) -> tuple[str, str] | None:
@@ -88,6 +92,8 @@ def _told(kind: str, payload: dict[str, Any]) -> str:
     """What a reader should see of an event."""
     if kind in TOLD:
         return text(payload, TOLD[kind]) or ""
+    if kind in ENDED:
+        return text(mapping(payload, "error"), "message") or ""
     if kind == "thread_rolled_back":
         return f"{payload.get('num_turns')} turns were taken back"
     if kind == "exited_review_mode":
@@ -102,7 +108,7 @@ def again(event: Event) -> dict[str, Any] | None:
         return item
     if kind in TOLD:
         return {"type": kind} | detail | {TOLD[kind]: event.text}
-    if kind == "thread_rolled_back":
+    if kind == "thread_rolled_back" or kind in ENDED:
         return {"type": kind} | detail
     if kind == "exited_review_mode":
         return {"type": kind, "review_output": {"overall_explanation": event.text}}

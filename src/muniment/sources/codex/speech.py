@@ -13,6 +13,8 @@ from muniment.sources.codex import compose, events, items, prompts, tokens
 from muniment.sources.foreign import other_media, taken
 from muniment.sources.losses import Losses
 
+_ENDING = frozenset({"turn aborted", *(events.named(kind) for kind in events.ENDED)})
+"""Events that are the end of a turn."""
 _TURNING = ("turn aborted", "thread rolled back")
 """Events that end a turn or come behind its end."""
 _EMPTY = {kind: role for role, kind in items.EMPTY.items()}
@@ -214,7 +216,7 @@ class Speech:
             yield from self._shown(event, events.again(event) or {})
 
     def _shown(self, event: Event, payload: dict[str, Any]) -> Iterator[bytes]:
-        if event.kind == "turn aborted":
+        if event.kind in _ENDING:
             self.open = False
             payload["turn_id"] = self.turn
         elif event.kind == "thread rolled back":
@@ -227,5 +229,5 @@ class Speech:
 
 def _ends(block: Block) -> bool:
     """Whether a response is over when this happens: nothing is told to a model while it answers."""
-    kinds = prompts.REMEMBERED.union(_TURNING)
+    kinds = prompts.REMEMBERED.union(_TURNING, _ENDING if isinstance(block, Event) and block.text else ())
     return isinstance(block, Compaction) or (isinstance(block, Event) and block.kind in kinds)
