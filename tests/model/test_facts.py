@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from muniment.model import Event, Facts, Message, Ref, Round, Text, Tool, Unknown, Usage
 from muniment.model.facts import Link
 
@@ -48,6 +50,21 @@ def test_a_title_gives_way_only_to_one_of_its_rank_or_above() -> None:
     assert fold(title("mine", "user"), title("generated", "ai")).title == "mine"
     assert fold(title("generated", "ai"), title("mine", "user"), title("again", "ai")).title == "mine"
     assert fold(title("mine", "user"), title("", "user")).title == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("<system-reminder>\nIt is Tuesday.\n</system-reminder>\n\nFix the lamp", "Fix the lamp"),
+        ("<system_instruction>\nx\n</system_instruction>\n<attached_files n='1'>y</attached_files> Fix it", "Fix it"),
+        ("<system-reminder>It is Tuesday.</system-reminder>", "<system-reminder>It is Tuesday.</system-reminder>"),
+        ("<system-reminder>It is Tuesday. Fix it", "<system-reminder>It is Tuesday. Fix it"),
+        ("<b>Fix</b> the lamp", "<b>Fix</b> the lamp"),
+        ("Fix <my-lamp>on</my-lamp> now", "Fix <my-lamp>on</my-lamp> now"),
+    ],
+)
+def test_what_a_program_puts_before_a_prompt_does_not_name_the_session(words: str, title: str) -> None:
+    assert fold(asked(words)).display_title == title
 
 
 def test_the_first_prompt_names_a_session_without_title() -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from muniment.model.blocks import Event, Text, Tool, Unknown
 from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
-from muniment.model.words import shortened
+from muniment.model.words import shortened, typed
 
 PROMPT_CHARS = 200
 MIN_ORIGIN_CHARS = 8
@@ -144,6 +144,6 @@ def _first(facts: Facts, round_: Round) -> Facts:
         if named:
             facts = structs.replace(facts, origin=min(named, key=lambda r: r.offset).id)
     if facts.first_prompt is None and (prompt := round_.prompt):
-        words = " ".join(" ".join(b.text for b in prompt.blocks if isinstance(b, Text)).split())
+        words = " ".join(typed(" ".join(b.text for b in prompt.blocks if isinstance(b, Text))).split())
         facts = structs.replace(facts, first_prompt=shortened(words, PROMPT_CHARS) or None)
     return facts

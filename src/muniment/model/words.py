@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
+_PUT_BEFORE = re.compile(r"\s*<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL)
+"""A text in a tag as programs name theirs: of two words, which no tag of HTML has."""
+
 
 def shortened(text: str, limit: int) -> str:
     """Text of at most so many characters; where some were cut off, a sign says so."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def typed(text: str) -> str:
+    """A prompt without what a program put before it in tags of its own; all of it if there is nothing else."""
+    begin = 0
+    while found := _PUT_BEFORE.match(text, begin):
+        begin = found.end()
+    return text[begin:] or text
