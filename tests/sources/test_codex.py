@@ -215,6 +215,23 @@ def test_an_answer_that_only_an_event_tells_is_kept() -> None:
     assert "Still sleeping." in [text_of(m) for m in read("aborted")[0].messages]
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Warning: The maximum number of unified exec processes you can keep open is 60.", True),
+        ("<external_editor>\nThe cursor is in line 3.\n</external_editor>", True),
+        ("<additional_context>\nThe lamp is on.\n</additional_context>", False),
+        ("<skills_section>\n## Skills\n</skills_section>", False),
+        ("<subagents>\n- ada\n</subagents>", False),
+    ],
+)
+def test_what_later_clients_put_in_is_no_prompt_even_where_no_event_says_so(words: str, shown: bool) -> None:
+    said = [message("user", words), message("user", "hello"), message("assistant", "Hi.")]
+    (round_,) = read_bytes(b"".join(one + b"\n" for one in said))
+    assert prompts([round_]) == ["hello"]
+    assert [b.text for b in round_.blocks() if isinstance(b, Event) and b.text] == [words] * shown
+
+
 def test_a_turn_that_failed_says_why() -> None:
     """Later clients tell it where the turn ends, and nowhere else."""
     failed = {"message": "no credit left", "codex_error_info": "usage_limit_exceeded"}
