@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from tests.conftest import tree
 
 from muniment import sources
@@ -187,3 +188,37 @@ def test_the_folder_of_another_project_of_the_same_name_is_left_alone(home: Path
 )
 def test_a_transcript_from_anywhere_goes_where_the_client_looks(name: str, folder: str, place: str) -> None:
     assert SOURCE.moved(name, [], FACTS, Move(cwd=folder))[0] == place
+
+
+SERVED = {"sessionId": "a2a-server", "kind": "main"}
+
+
+def test_sessions_of_the_server_are_told_apart_though_all_have_one_name(tmp_path: Path) -> None:
+    """An editor runs the client as a server, which calls every session by the server's own name."""
+    home = tmp_path / "user" / ".gemini"
+    (home / CHATS).mkdir(parents=True)
+    for hour, words in (("03", "hello"), ("04", "good day"), ("05", "bye")):
+        begun = head(**SERVED, startTime=f"2026-01-02T{hour}:00:00.000Z")
+        (home / CHATS / f"session-2026-01-02T{hour}-00-a2a-serv.jsonl").write_bytes(lines(begun, user(1, words)))
+    before = tree(home)
+    archive = Archive(tmp_path / "store", {"HOME": str(home.parent)})
+    archive.inscribe()
+    found = archive.sessions()
+    assert sorted((session.title, session.versions) for session in found) == [
+        ("bye", 0),
+        ("good day", 0),
+        ("hello", 0),
+    ]
+    shutil.rmtree(home / "tmp")
+    for session in found:
+        archive.restore(session.session_id)
+    assert tree(home) == before
+
+
+def test_a_session_of_the_server_gets_an_identity_of_its_own() -> None:
+    facts = structs.replace(FACTS, native_id="a2a-server 2026-01-02T03:00:00.000Z")
+    name = f"{CHATS}/session-2026-01-02T03-00-a2a-serv.jsonl"
+    begun = lines(head(**SERVED, startTime="2026-01-02T03:00:00.000Z"))
+    moved, pieces = SOURCE.moved(name, [begun], facts, Move(session_id=SESSION))
+    assert moved == f"{CHATS}/session-2026-01-02T03-00-{SESSION[:8]}.jsonl"
+    assert f'"{SESSION}"'.encode() in b"".join(pieces)

@@ -6,6 +6,7 @@
 <home>/tmp/<project>/.project_root                           by which the client finds the folder of a project again
 
 A resumed session may leave a second file with the same id and nothing of the conversation: it is kept beside the other.
+An editor runs the client as a server, which gives all its sessions one id: those are told apart by when they began.
 """
 
 from __future__ import annotations
@@ -25,9 +26,13 @@ FOLDER = "chats"
 MARKER = ".project_root"
 OUTPUTS = "tool-outputs"
 
+SERVER = "a2a-server"
+"""The id that every session of the server has."""
+
 _LOOKED_AT = 20
 _BEGINS = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"([^"\\]{1,128})"\s*,\s*"projectHash"\s*:')
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
+_BEGUN = re.compile(rb'"startTime"\s*:\s*"([^"\\]{1,64})"')
 _TYPES = ("user", "gemini", "info", "error", "warning")
 
 
@@ -74,8 +79,9 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
         else:
             mains.setdefault((path.parent, _native_id(path)), []).append(path)
     for key, found in mains.items():
-        yield _found(key, found, agents.pop(key, []), root, known_homes)
-    for key, found in agents.items():
+        yield _found(key, found, agents.get((key[0], own_id(key[1])), []), root, known_homes)
+    with_main = {(folder, own_id(native_id)) for folder, native_id in mains}
+    for key, found in ((key, found) for key, found in agents.items() if key not in with_main):
         yield _found(key, [], found, root, known_homes)
 
 
@@ -84,14 +90,15 @@ def _found(
 ) -> Found:
     folder, native_id = key
     home = _home_of(folder)
-    in_home = folder.name == FOLDER and _is_name(native_id)
+    own = own_id(native_id)
+    in_home = folder.name == FOLDER and _is_name(own)
     top = home or (names_begin(root, folder.parent) if in_home else root)
     below = set(agents)
     if in_home:
-        below |= {Path(entry.path) for entry in files.walk(folder / native_id)}
+        below |= {Path(entry.path) for entry in files.walk(folder / own)}
     present = _mains(mains, top)
     present += [source_file(path, top, "sidechain", path.stem) for path in sorted(below)]
-    present += _beside(folder, native_id, top) if in_home else []
+    present += _beside(folder, own, top) if in_home else []
     return found_session(NAME, native_id, top, home in known_homes, [file for file in present if file])
 
 
@@ -119,10 +126,18 @@ def _beside(chats: Path, native_id: str, top: Path) -> list[SourceFile | None]:
     return [source_file(path, top, "side") for path in [*walked, chats.parent / MARKER]]
 
 
+def own_id(native_id: str) -> str:
+    """The id that a session has in its file."""
+    return SERVER if native_id.startswith(f"{SERVER} ") else native_id
+
+
 def _native_id(path: Path) -> str:
     """The id in the first object, else one made of the content."""
     head = head_of(path)
     found = _BEGINS.match(unmarked(head)) or _ID.search(head)
-    if found:
-        return found[1].decode("utf-8", "replace")
+    own = found[1].decode("utf-8", "replace") if found else ""
+    if own == SERVER and (begun := _BEGUN.search(head)):
+        return f"{SERVER} {begun[1].decode('utf-8', 'replace')}"
+    if own:
+        return own
     return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from muniment.model import Facts
 from muniment.sources.base import Move
-from muniment.sources.gemini.find import FOLDER, MARKER, OUTPUTS
+from muniment.sources.gemini.find import FOLDER, MARKER, OUTPUTS, own_id
 from muniment.sources.moving_lines import Swap, swap, swapped
 
 PREFIX = "session-"
@@ -25,7 +25,7 @@ _OTHER = re.compile(r"[^a-z0-9]+")
 
 def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
     """An original file with project and identity changed; inside a text quotes are escaped, so no text is touched."""
-    old = facts.native_id or facts.session_id
+    old = own_id(facts.native_id or facts.session_id)
     swaps: list[Swap] = []
     if move.cwd:
         name = _in_project(name, move.cwd)
