@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from muniment import check, sources
 from muniment.archive import Archive
 from muniment.model import Compaction, Event, Media, Text, Thinking, Tool, Unknown
 from muniment.model.rounds import text_of
 from muniment.store.index import Index
 
-from .sessions import Tree, call, facts_before, header, lines, read, words
+from .sessions import ABOUT, SESSION, Tree, call, facts_before, header, lines, read, words, write
 
 
 def prompts(data: bytes) -> list[str]:
@@ -169,3 +170,50 @@ def test_a_kind_that_is_no_word_is_kept_as_it_stands() -> None:
     assert isinstance(odd, Unknown)
     assert odd.value == {"type": ["text"], "text": "x"}
     assert isinstance(said, Text)
+
+
+# -- what `pi --mode json` prints
+
+
+def streamed() -> bytes:
+    asked = {"role": "user", "content": [words("hello")], "timestamp": 1767323045000}
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    told = {"role": "assistant", **ABOUT, "stopReason": "toolUse", "timestamp": 1767323046000}
+    back = {"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "content": [words("a.txt")], "isError": False}
+    short = {"summary": "We greeted.", "firstKeptEntryId": "x", "tokensBefore": 9}
+    return lines(
+        header(),
+        {"type": "agent_start"},
+        {"type": "message_start", "message": asked},
+        {"type": "message_end", "message": asked},
+        {"type": "message_start", "message": told | {"content": []}},
+        {"type": "message_update", "assistantMessageEvent": {"type": "text_delta"}, "message": told | {"content": []}},
+        {"type": "message_end", "message": told | {"content": [words("I look."), call]}},
+        {"type": "tool_execution_end", "toolCallId": "c1", "result": {"content": [words("a.txt")]}, "isError": False},
+        {"type": "message_end", "message": back},
+        {"type": "turn_end", "message": told | {"content": [words("I look."), call]}, "toolResults": [back]},
+        {"type": "compaction_end", "reason": "manual", "result": short, "aborted": False},
+        {"type": "agent_end", "messages": [asked]},
+    )
+
+
+def test_a_stream_is_a_session_in_which_everything_is_said_once(tmp_path: Path) -> None:
+    (round_,) = read(streamed())
+    assert [(m.role, text_of(m), m.at) for m in round_.messages] == [
+        ("user", "hello", "2026-01-02T03:04:05.000Z"),
+        ("assistant", "I look.", "2026-01-02T03:04:06.000Z"),
+    ]
+    (tool,) = [block for block in round_.blocks() if isinstance(block, Tool)]
+    assert (tool.name, tool.output) == ("bash", (Text("a.txt"),))
+    assert [block.text for block in round_.blocks() if isinstance(block, Compaction)] == ["We greeted."]
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(streamed())
+    (found,) = sources.find_in(path, {"HOME": "/nowhere"})
+    assert (found.source, found.session_id) == ("pi", SESSION)
+    assert all(checked.lossless for checked in check.check_found(found))
+
+
+def test_a_stream_is_written_as_a_kept_session() -> None:
+    entries, losses = write(read(streamed()))
+    assert not losses
+    assert [entry["type"] for entry in entries] == ["session", "message", "message", "message", "compaction"]

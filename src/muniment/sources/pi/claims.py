@@ -17,6 +17,7 @@ from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
 from muniment.sources.lines import Record
+from muniment.sources.pi import printed
 from muniment.sources.pi.records import BYTE_ORDER_MARK
 
 _ABOUT = (("model", "model"), ("usage", "usage"), ("responseId", "message id"))
@@ -35,13 +36,13 @@ def numbered(lines: Iterable[Record]) -> Iterator[Record]:
 
 def _entry(line: bytes) -> dict[str, Any]:
     try:
-        return mapping(codec.loads(line.removeprefix(BYTE_ORDER_MARK)))
+        return printed.as_entry(mapping(codec.loads(line.removeprefix(BYTE_ORDER_MARK))))
     except ValueError:
         return {}
 
 
 def _speaker(entry: dict[str, Any]) -> str:
-    message = mapping(entry.get("message"))
+    message = mapping(entry.get("message")) if entry.get("type") == "message" else {}
     role = message.get("role") or entry.get("type")
     if role == "toolResult":
         return f"result of {message.get('toolCallId')}"

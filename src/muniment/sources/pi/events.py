@@ -7,6 +7,7 @@ from typing import Any
 from muniment.model import Block, Compaction, Event, Ref, Text, Tool
 from muniment.model.codec import mapping
 from muniment.sources.builder import quiet
+from muniment.sources.pi import printed
 from muniment.sources.pi.records import ENVELOPE, listing, rest, text
 
 EMPTY = "empty message"
@@ -14,8 +15,8 @@ FAILED = "error"
 DETAILS = "tool result details"
 OF_A_MESSAGE = frozenset({EMPTY, FAILED, DETAILS})
 """Events that stand in the entry of a message, not in one of their own."""
-WITHOUT_ENTRY = frozenset({"header", "link"})
-"""Events that the header tells."""
+WITHOUT_ENTRY = frozenset({"header", "link", *(kind.replace("_", " ") for kind in printed.EVENTS)})
+"""Events that the header tells, or that nothing but a stream has."""
 _NAMES = {"thinking_level_change": "effort change"}
 """Events called otherwise than their entries: what is counted as thinking should be thinking."""
 
@@ -35,6 +36,8 @@ def event(entry: dict[str, Any], ref: Ref) -> Block:
             return custom_message(more, rest(more, "content"), ref)
         case "session_info" if set(more) <= {"name"} and isinstance(more.get("name", ""), str):
             return quiet("title", ref, {"title": more.get("name") or "", "by": "user"})
+        case kind if kind in printed.EVENTS:
+            return quiet(kind.replace("_", " "), ref)
         case kind:
             named = _NAMES.get(kind) or kind.replace("_", " ")
             return quiet(named, ref, more | ({} if named.replace(" ", "_") == kind else {"type": kind}))

@@ -73,7 +73,9 @@ def _is_header(entry: dict[str, Any]) -> bool:
 
 
 def _is_entry(entry: dict[str, Any]) -> bool:
-    """An entry of a tree, or a message of version 1, which has its role inside and no id."""
+    """An entry of a tree, an event of a stream, or a message of version 1, which has its role inside and no id."""
+    if entry.get("type") in ("agent_start", "message_end"):
+        return entry["type"] == "agent_start" or codec.mapping(entry.get("message")).get("role") in _ROLES
     if not isinstance(entry.get("type"), str) or "timestamp" not in entry or "data" in entry:
         return False
     if entry["type"] == "message":

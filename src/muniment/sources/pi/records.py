@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from muniment.model import codec
+from muniment.sources.pi import printed
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ENVELOPE = ("type", "id", "parentId", "timestamp")
@@ -33,7 +34,7 @@ def decode(raw: bytes) -> dict[str, Any]:
     entry = cast("dict[str, Any]", value)
     if not isinstance(entry.get("type"), str):
         raise ValueError("not a record of a known shape: it has no type")
-    return entry
+    return printed.as_entry(entry)
 
 
 def text(fields: dict[str, Any], name: str) -> str | None:
