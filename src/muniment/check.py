@@ -28,6 +28,9 @@ from muniment.store.layout import Shelf
 
 DAMAGED = "damaged"
 
+ABOUT = ("time", "id", "parent", "message id", "model", "usage")
+"""Claims of a record about itself: one that is there again may be hung elsewhere, or its cost taken off."""
+
 
 class Tally(Struct):
     """How the claims of one field fared."""
@@ -144,9 +147,9 @@ def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Cal
     stored = _inscribed(source, facts, source.open(file.name, pieces()))
     checked.problems = [problem for r in stored.rounds for problem in r.problems(file.path)]
     ours = _claims(source, source.open(file.name, pieces()))
-    _compare_document(ours, stored.body, checked, stored.media)
+    _compare_document(ours.latest, stored.body, checked, stored.media)
     if not source.writable:
-        _compare_rounds(ours, stored, checked)
+        _compare_rounds(ours.latest, stored, checked)
         return checked
     exported = list(source.write(stored.rounds, stored.facts, Move(), stored.media.__getitem__, checked.losses))
     theirs = _claims(source, exported)
@@ -168,7 +171,7 @@ class _Inscribed(Struct):
 def _inscribed(source: Source, facts: Facts, pieces: Iterable[bytes]) -> _Inscribed:
     made: list[Round] = []
     media: dict[str, bytes] = {}
-    for round_ in source.read(records(pieces), facts):
+    for round_ in source.read_on(records(pieces), facts, lambda number: made[number - 1]):
         media |= round_.media
         made.append(rounds.decode(rounds.encode(round_)))
         facts = facts.after(round_)
@@ -182,12 +185,34 @@ def _restores(pieces: Callable[[], Iterable[bytes]]) -> bool:
     return all(evidence.survives(piece) for piece in pieces())
 
 
-def _claims(source: Source, pieces: Iterable[bytes]) -> dict[tuple[str, str], bytes]:
+class _Claims(Struct):
     """Every claim with the hash of its value; the values themselves may be large."""
-    found: dict[tuple[str, str], bytes] = {}
+
+    latest: dict[tuple[str, str], bytes]
+    """A record that is there again is one; what it says last counts."""
+    former: dict[tuple[str, str], set[bytes]]
+    """What it said of itself before, where that is something else."""
+
+    def add(self, claim: Claim) -> None:
+        place, value = (claim.key, claim.field), _hash(claim)
+        known = self.latest.get(place, value)
+        if known != value and claim.field in ABOUT:
+            self.former.setdefault(place, set()).add(known)
+        self.latest[place] = value
+
+    def agrees(self, other: _Claims, place: tuple[str, str]) -> bool:
+        """Whether both make a claim, and one time at least the same."""
+        ours, theirs = self.latest[place], other.latest.get(place)
+        if ours == theirs or theirs is None or not (self.former or other.former):
+            return ours == theirs
+        return not ({ours} | self.former.get(place, set())).isdisjoint({theirs} | other.former.get(place, set()))
+
+
+def _claims(source: Source, pieces: Iterable[bytes]) -> _Claims:
+    found = _Claims({}, {})
     for record in source.objects(records(pieces)):
         for claim in salvage.claims(source, record):
-            found[claim.key, claim.field] = _hash(claim)
+            found.add(claim)
     return found
 
 
@@ -200,21 +225,21 @@ def _digest(value: Any) -> bytes:
     return hashlib.blake2b(data, digest_size=12).digest()
 
 
-def _compare(ours: dict[tuple[str, str], bytes], theirs: dict[tuple[str, str], bytes], into: Checked) -> None:
+def _compare(ours: _Claims, theirs: _Claims, into: Checked) -> None:
     lost: Counter[str] = Counter()
-    for (key, field), value in ours.items():
+    for place in ours.latest:
+        field = place[1]
         if not _is_conversation(field):
-            lost[field] += (key, field) not in theirs
+            lost[field] += place not in theirs.latest
             continue
         tally = into.export.setdefault(field, Tally())
-        other = theirs.get((key, field))
-        if other == value:
+        if ours.agrees(theirs, place):
             tally.equal += 1
-        elif other is None:
+        elif place not in theirs.latest:
             tally.lost += 1
         else:
             tally.changed += 1
-    for _, field in theirs.keys() - ours.keys():
+    for _, field in theirs.latest.keys() - ours.latest.keys():
         if _is_conversation(field):
             into.export.setdefault(field, Tally()).added += 1
     into.not_carried = {kind: count for kind, count in sorted(lost.items()) if count}

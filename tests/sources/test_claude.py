@@ -496,17 +496,6 @@ def test_a_repeated_record_is_noted_and_not_read_twice() -> None:
     assert [event.kind for event in events(round_)] == ["repeated record"]
 
 
-def test_a_record_that_comes_again_in_a_later_round_is_read_there() -> None:
-    """Reading may begin at any round, so no round can know what an earlier one held."""
-    file = Transcript()
-    file.user("go")
-    file.answer("m1", say("Yes."))
-    repeated = file.lines[-1]
-    file.user("on")
-    file.raw(repeated)
-    assert [[message.id for message in answers(round_)] for round_ in file.rounds()] == [["m1"], ["m1"]]
-
-
 def test_folder_branch_and_version_are_told_where_they_change() -> None:
     file = Transcript()
     file.user("go", gitBranch="main")

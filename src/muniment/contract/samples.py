@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -55,8 +55,9 @@ class Sample(Struct, frozen=True):
     def __repr__(self) -> str:
         return f"Sample({self.file.name})"
 
-    def read(self, facts: Facts | None = None, offset: int = 0, end: int | None = None) -> list[Round]:
-        return read(self.source, self.data[offset:end], facts or self.facts, offset)
+    def read(self, closed: Sequence[Round] = (), offset: int = 0, end: int | None = None) -> list[Round]:
+        """Its rounds from a place on; those before it are closed."""
+        return read(self.source, self.data[offset:end], self.facts, offset, closed)
 
     def lines(self) -> list[int]:
         """Where its lines begin, and where the last one ends."""
@@ -91,8 +92,13 @@ def transcripts(subject: Subject) -> Iterator[Sample]:
                 yield Sample(subject.source, file, facts, data)
 
 
-def read(source: Source, data: bytes, facts: Facts, offset: int = 0) -> list[Round]:
-    return list(source.read(records([data], offset), facts))
+def read(source: Source, data: bytes, facts: Facts, offset: int = 0, closed: Sequence[Round] = ()) -> list[Round]:
+    """The rounds of these records, which follow closed ones; the facts are those of a session without any."""
+    known = list(closed)
+    lines = records([data], offset)
+    for round_ in source.read_on(lines, fold(closed, facts), lambda number: known[number - 1]):
+        known.append(round_)
+    return known[len(closed) :]
 
 
 def fold(rounds: Iterable[Round], facts: Facts) -> Facts:

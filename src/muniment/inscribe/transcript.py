@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,8 @@ class TranscriptWriter:
         appender = Appender(self.evidence, self.kept, self.shelf.put)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
         pieces = source.open(self.file.name, chain(known, appender.through(self._added(source))))
-        for round_ in source.read(records(self._watch(pieces), self.start), self.facts):
+        lines = records(self._watch(pieces), self.start)
+        for round_ in source.read_on(lines, self.facts, partial(rounds.load, self.shelf)):
             self._round(round_)
         kept = structs.replace(appender.close(), mtime_ns=self.file.mtime_ns)
         self._end(source, kept)

@@ -41,6 +41,9 @@ DOCUMENT = ("text", "thinking", "tool input", "tool output", "image")
 MediaBytes = Callable[[str], bytes]
 """The bytes of a media file by its name."""
 
+Closed = Callable[[int], Round]
+"""The closed rounds of a session, by their number."""
+
 FileRole = Literal["main", "sidechain", "side", "history", "old"]
 
 
@@ -209,6 +212,12 @@ class Source:
 
         `facts.prompts_only` says that the records are lines of a history, as `remembered` gave them."""
         raise NotImplementedError
+
+    def read_on(self, records: Iterable[Record], facts: Facts, closed: Closed) -> Iterator[Round]:
+        """`read`, where the rounds before can be asked for: for agents that write old records again.
+
+        Those that it has given itself can be asked for as well."""
+        return self.read(records, facts)
 
     def ordinal(self, record: Record) -> int | None:
         """The number of a record as the agent counts them, for sessions that begin in another (`Hints.start`)."""

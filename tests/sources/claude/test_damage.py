@@ -85,7 +85,7 @@ def test_what_is_whole_on_a_damaged_line_is_read() -> None:
     behind = at + len(torn + asked.data[:-1] + answered.data[:-1])
     assert [(problem.offset, problem.length) for problem in problems(rounds)] == [(at, len(torn)), (behind, 7)]
     assert rounds[1].offset == at + len(torn)
-    assert read(file.data, fold(rounds[:1]), rounds[1].offset) == rounds[1:]
+    assert read(file.data, fold(rounds[:1]), rounds[1].offset, rounds[:1]) == rounds[1:]
     check_kept(rounds)
 
 

@@ -79,7 +79,7 @@ def test_reading_may_begin_at_any_round(data: bytes) -> None:
     rounds = read(data)
     facts = FACTS
     for k, round_ in enumerate(rounds):
-        assert read(data, facts, round_.offset) == rounds[k:]
+        assert read(data, facts, round_.offset, rounds[:k]) == rounds[k:]
         facts = facts.after(round_)
 
 

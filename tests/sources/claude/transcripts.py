@@ -72,9 +72,13 @@ def call(id_: str, name: str = "Bash", **fields: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": name, "input": fields}
 
 
-def read(data: bytes, facts: Facts = FACTS, offset: int = 0) -> list[Round]:
-    """The rounds from a place in a file on."""
-    return list(SOURCE.read(records([data[offset:]], offset), facts))
+def read(data: bytes, facts: Facts = FACTS, offset: int = 0, closed: Iterable[Round] = ()) -> list[Round]:
+    """The rounds from a place in a file on; those before it are closed."""
+    known = list(closed)
+    first = len(known)
+    for round_ in SOURCE.read_on(records([data[offset:]], offset), facts, lambda number: known[number - 1]):
+        known.append(round_)
+    return known[first:]
 
 
 def fold(rounds: Iterable[Round], facts: Facts = FACTS) -> Facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Event, Facts, Loss, Round
-from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Source
+from muniment.sources.base import Claim, Closed, Found, Hints, InstructionFiles, MediaBytes, Move, Source
 from muniment.sources.claude import claims, events, find, history, place, read, write
 from muniment.sources.claude.tools import TOOLS
 from muniment.sources.lines import Record
@@ -45,6 +45,9 @@ class ClaudeCode(Source):
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
+
+    def read_on(self, records: Iterable[Record], facts: Facts, closed: Closed) -> Iterator[Round]:
+        return history.read(records, facts) if facts.prompts_only else read.read(records, facts, closed)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

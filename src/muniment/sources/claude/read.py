@@ -11,27 +11,27 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from msgspec import structs
-
 from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.codec import mapping
+from muniment.sources.base import Closed
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
 from muniment.sources.claude.queue import Queue
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
+from muniment.sources.claude.repeats import Repeats, Said, said
 from muniment.sources.lines import Record
 
 
-def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
-    """The rounds of a transcript, the last one still open."""
-    return rounds_of(Reader(facts), lines, records.decode)
+def read(lines: Iterable[Record], facts: Facts, closed: Closed | None = None) -> Iterator[Round]:
+    """The rounds of a transcript, the last one still open; what closed ones have said is told once."""
+    return rounds_of(Reader(facts, closed), lines, records.decode)
 
 
 class Reader:
     """The open round, and what must be known to read the next record."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, closed: Closed | None = None) -> None:
         self.facts = facts
         self.round = RoundBuilder(facts.rounds + 1, 0)
         self.begun = False
@@ -39,7 +39,7 @@ class Reader:
         self.slug = facts.slug
         self.links = Links(facts)
         self.sidechain_of: dict[str, str] = {}
-        self.seen: dict[str, int] = {}
+        self.repeats = Repeats(facts, closed)
         self.queue = Queue()
         self.caveat: str | None = None
         """The notice that the next record is a command which the program answers itself."""
@@ -50,16 +50,9 @@ class Reader:
         if not self.begun:
             self.begun, self.round.offset = True, record.offset
         ref = Ref(record.offset, record.length, line.uuid, line.parent, line.timestamp)
-        if line.uuid:
-            fingerprint = hash((record.length, record.raw[-256:]))
-            known = self.seen.get(line.uuid)
-            if known == fingerprint:
-                self.round.add(quiet("repeated record", ref))
-                return None
-            if known is not None and self._is_told(line, ref):
-                self.round.add(quiet("repeated record", Ref(ref.offset, ref.length)))
-                return None
-            self.seen[line.uuid] = fingerprint
+        if line.uuid and self.repeats.has(record, line.uuid, line, self.round, self._says):
+            self._repeated(line, ref)
+            return None
         if line.cwd:
             self.latest = line
         if line.slug and line.slug != self.slug:
@@ -67,6 +60,20 @@ class Reader:
             self.round.add(quiet("slug", Ref(ref.offset, ref.length), line.slug))
         self.links.note(line, ref, self.round)
         return self.take_type.get(line.type, Reader._metadata)(self, line, ref)
+
+    def _says(self, record: Record, line: Line) -> Said:
+        """What a record says, read on its own."""
+        apart = Reader(self.facts)
+        apart.take(record, line)
+        return said(apart.close().blocks()).get(line.uuid or "", [])
+
+    def _repeated(self, line: Line, ref: Ref) -> None:
+        """What it says has its place already: it is only pointed at. An answer of this round may tell its cost anew."""
+        self.round.add(quiet("repeated record", Ref(ref.offset, ref.length)))
+        message = line.message or ApiMessage()
+        draft = self.round.by_id.get((message.id or line.uuid or "", None)) if line.type == "assistant" else None
+        if draft and line.uuid in self.repeats.seen:
+            self._about_answer(draft, line, message, ref)
 
     def close(self) -> Round:
         """The open round as it stands."""
@@ -144,8 +151,8 @@ class Reader:
         if self.round.prompted:
             closed = self.round.close()
             self.round = RoundBuilder(self.round.number + 1, ref.offset)
-            self.seen = {ref.id: self.seen[ref.id]} if ref.id in self.seen else {}
             self.sidechain_of, self.queue = {}, Queue()
+        self.repeats.begin(ref, closed)
         self.round.prompted, self.round.parent = True, ref.parent
         draft = self.round.message("user", at=ref.at, **self._changes(line))
         draft.blocks.extend(self._prompt_part(part, ref) for part in content)
@@ -234,19 +241,6 @@ class Reader:
             draft.blocks.append(quiet(events.EMPTY, ref, line.type))
         for part in content:
             self._answer_part(draft, part, ref)
-
-    def _is_told(self, line: Line, ref: Ref) -> bool:
-        """Whether an answer says again what it said before, in a record that is not the same to the byte."""
-        message = line.message or ApiMessage()
-        draft = self.round.by_id.get((message.id or line.uuid or "", None))
-        if line.type != "assistant" or draft is None:
-            return False
-        content, _ = parts.listed(message.content, ref)
-        told = [structs.replace(block, ref=Ref()) for block in draft.blocks if block.ref.id == ref.id]
-        if not told or told != [parts.read(part, Ref(), self.round) for part in content]:
-            return False
-        self._about_answer(draft, line, message, ref)
-        return True
 
     def _about_answer(self, draft: Draft, line: Line, message: ApiMessage, ref: Ref) -> None:
         """What the API said beside the content; parts that say otherwise than the first are kept apart."""
