@@ -1,4 +1,6 @@
-"""GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl` and what lies beside it."""
+"""GitHub Copilot CLI: `~/.copilot/session-state/<id>/events.jsonl` and what lies beside it; in its first weeks one JSON
+document each, `~/.copilot/history-session-state/session_<id>_<time>.json`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Round
 from muniment.sources.base import Claim, Found, InstructionFiles, Move, Source
-from muniment.sources.copilot import claims, find, place, read
+from muniment.sources.copilot import claims, find, place, read, timeline
 from muniment.sources.copilot.tools import TOOLS
 from muniment.sources.lines import Record
 
@@ -38,6 +40,12 @@ class Copilot(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def packed(self, name: str) -> bool:
+        return name.endswith(find.DOCUMENT)
+
+    def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        return timeline.lines(pieces) if self.packed(name) else pieces
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return read.read(records, facts)

@@ -7,6 +7,7 @@ from typing import Any
 
 from muniment.model import codec
 from muniment.sources.base import Claim
+from muniment.sources.copilot import timeline_claims
 
 _SAID = ("user.message", "assistant.message", "tool.execution_complete", "session.compaction_complete")
 
@@ -14,8 +15,11 @@ _SAID = ("user.message", "assistant.message", "tool.execution_complete", "sessio
 def claims(line: bytes) -> Iterator[Claim]:
     """The claims of one event; one that is no part of the conversation is a claim by its kind."""
     try:
-        event = codec.mapping(codec.loads(line))
+        event = codec.mapping(codec.loads(line.removeprefix(b",")))
     except ValueError:
+        return
+    if "data" not in event and ("timestamp" in event or "role" in event):
+        yield from timeline_claims.claims(event)
         return
     key, kind, data = str(event.get("id")), str(event.get("type")), codec.mapping(event.get("data"))
     injected = kind == "user.message" and data.get("source") and not event.get("agentId")

@@ -3,6 +3,7 @@
 <home>/session-state/<id>/events.jsonl                               the transcript
 <home>/session-state/<id>/workspace.yaml plan.md checkpoints/ files/  what lies beside it
 <home>/session-state/<id>.jsonl                                      the transcript, in older versions
+<home>/history-session-state/session_<id>_<milliseconds>.json        a document, in the oldest
 
 Subagents speak in the same file.
 """
@@ -17,9 +18,12 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.copilot import timeline
 
 NAME = "copilot"
 FOLDER = "session-state"
+OLD_FOLDER = "history-session-state"
+DOCUMENT = ".json"
 TRANSCRIPT = "events.jsonl"
 
 _LOOKED_AT = 20
@@ -53,10 +57,15 @@ def candidates(home: Path) -> Iterator[Path]:
         flat = path.suffix == ".jsonl" and path.parent.name == FOLDER
         if flat or (path.name == TRANSCRIPT and path.parent.parent.name == FOLDER):
             yield path
+    for entry in files.walk(home / OLD_FOLDER):
+        if entry.name.endswith(DOCUMENT):
+            yield Path(entry.path)
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Copilot's own kinds of events in their envelope."""
+    """Copilot's own kinds of events in their envelope, or the document of its first weeks."""
+    if path.name.endswith(DOCUMENT) and timeline.document_id(head) is not None:
+        return True
     return any(_is_event(line) for line in head.split(b"\n")[:_LOOKED_AT])
 
 
@@ -86,7 +95,7 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
 def _home_of(path: Path) -> Path | None:
     """The home that a transcript lies in, told by the folders above it."""
     above = path.parent.parent if path.name == TRANSCRIPT else path.parent
-    return above.parent if above.name == FOLDER else None
+    return above.parent if above.name in (FOLDER, OLD_FOLDER) else None
 
 
 def _beside(path: Path, top: Path) -> Iterator[SourceFile]:
@@ -100,6 +109,8 @@ def _beside(path: Path, top: Path) -> Iterator[SourceFile]:
 def _native_id(path: Path, at_home: bool) -> str:
     """The id that the first event gives, else that of its folder or name, else one made of its content."""
     head = head_of(path)
+    if own := timeline.document_id(head):
+        return own
     if own := _ID.search(head.split(b"\n", 1)[0]):
         return own[1].decode("utf-8", "replace")
     if at_home:

@@ -9,14 +9,14 @@ from collections.abc import Iterable
 
 from muniment.model import Facts
 from muniment.sources.base import Move
-from muniment.sources.copilot.find import FOLDER
+from muniment.sources.copilot.find import FOLDER, OLD_FOLDER
 from muniment.sources.moving_lines import Swap, swap, swapped
 
 
 def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
     """An original file with folder and identity changed."""
     old = facts.native_id or facts.session_id
-    if move.session_id and name.startswith(f"{FOLDER}/{old}"):
+    if move.session_id and name.startswith((f"{FOLDER}/{old}", f"{OLD_FOLDER}/session_{old}")):
         name = name.replace(old, move.session_id, 1)
     swaps: list[Swap] = []
     if move.session_id:

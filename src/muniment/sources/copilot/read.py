@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart
-from muniment.sources.copilot import records
+from muniment.sources.copilot import records, timeline
 from muniment.sources.copilot.records import Line, source_of, subagent_of
 from muniment.sources.copilot.rounds import RoundReader
 from muniment.sources.lines import Record
@@ -17,7 +17,20 @@ from muniment.sources.lines import Record
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a transcript, the last one still open."""
-    return apart.read(lines, facts, apart.Way(records.decode, _opens, RoundReader, _take))
+    return apart.read(lines, facts, apart.Way(_decode, _opens, RoundReader, _take))
+
+
+def _decode(raw: bytes) -> Line:
+    """An event, or a line of a document from before there were any: their types have no dot."""
+    try:
+        line = records.decode(raw)
+    except ValueError as wrong:
+        try:
+            return timeline.decode(raw)
+        except ValueError:
+            raise wrong from None
+    bare = "." not in line.type and not line.data and line.type != "abort"
+    return timeline.decode(raw) if bare else line
 
 
 def _opens(line: Line) -> bool:

@@ -2,7 +2,8 @@
 
     {"type":"user.message","data":{"content":"hello"},"id":"…","timestamp":"2026-07-01T10:00:00.000Z","parentId":"…"}
 
-Events of a subagent stand among the others and carry the id of the call that started it.
+Events of a subagent stand among the others and carry the id of the call that started it. What sessions were before
+there were events is told in `timeline`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from muniment.model import Block, Facts, Media, Ref, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.builder import Draft, RoundBuilder, add_usage, count, quiet
-from muniment.sources.copilot import events
+from muniment.sources.copilot import events, timeline
 from muniment.sources.copilot.records import Line, listing, source_of, subagent_of, text
 
 _REPEATED = frozenset({"content", "toolRequests", "reasoningText", "reasoningOpaque", "messageId", "model"})
@@ -111,6 +111,15 @@ class RoundReader:
         if call_id and call_id not in self.round.calls:
             self._call(self._message("assistant", ref.at, sidechain=subagent_of(line)), line.data, "toolName", ref)
 
+    def _listed(self, line: Line, ref: Ref) -> None:
+        """A call in a timeline: it is told when it is over, behind the words that it came with."""
+        if (text(line.data, "toolCallId") or "") not in self.round.calls:
+            last = self.round.drafts[-1] if self.round.drafts else None
+            draft = last if last and last.role == "assistant" else self._message("assistant", ref.at, model=self.model)
+            self._call(draft, line.data, "toolName", ref)
+        if "result" in line.data:
+            self._complete(line, ref)
+
     def _complete(self, line: Line, ref: Ref) -> None:
         call_id, success = text(line.data, "toolCallId") or "", line.data.get("success")
         failed = None if not isinstance(success, bool) else not success
@@ -191,6 +200,7 @@ class RoundReader:
         "assistant.reasoning": _reasoning,
         "tool.execution_start": _start,
         "tool.execution_complete": _complete,
+        timeline.CALL: _listed,
         "subagent.started": _spawned,
         "session.compaction_complete": _compacted,
         "session.usage_record": _usage,
