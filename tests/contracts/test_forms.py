@@ -8,4 +8,4 @@ from muniment.contract.samples import Subject
 from muniment.contract.suite import *  # noqa: F403
 
 FOLDER = Path(__file__).parent / "forms"
-SUBJECTS = [Subject(name, FOLDER / name) for name in ("copilot",)]
+SUBJECTS = [Subject(name, FOLDER / name) for name in ("copilot", "gemini")]

@@ -231,6 +231,10 @@ class Source:
         Sources that cannot be written leave this as it is."""
         raise NotImplementedError
 
+    def resumed(self, facts: Facts) -> str:
+        """What a person types to resume a session of this agent where it lies; empty if the agent cannot."""
+        return self.resume_command.replace("{id}", facts.native_id or facts.session_id)
+
     def resuming(self, id_: str, path: str) -> str:
         """What a person types to resume a session that was written to a path; empty for a format without an agent."""
         named = shlex.quote(path) if self.resumed_by_path else id_

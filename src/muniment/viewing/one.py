@@ -123,10 +123,9 @@ def _copies(index: Index, session_id: str) -> list[str]:
 
 def _resume(source: str, facts: Facts) -> str:
     try:
-        command = sources.named(source).resume_command
+        return "" if facts.prompts_only else sources.named(source).resumed(facts)
     except NotFound:  # a source that was installed once
         return ""
-    return "" if facts.prompts_only else command.replace("{id}", facts.native_id or facts.session_id)
 
 
 # -- rounds and subagents

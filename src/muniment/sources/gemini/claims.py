@@ -5,6 +5,7 @@ A message that comes again replaces the former one, so claims go by the message'
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -13,14 +14,17 @@ from muniment.model.codec import mapping
 from muniment.sources.base import Claim
 
 _FAILED = {"success": False, "error": True, "cancelled": True}
-_TAGS = ("<session_context>", "<hook_context>")
+_TAGS = ("<session_context>", "<hook_context>", "This is the Gemini CLI. We are setting up the context for our chat.")
 
 
 def claims(line: bytes) -> Iterator[Claim]:
     """The claims of one object; one that is no message is one claim by its kind."""
     try:
-        record = mapping(codec.loads(line))
+        record = mapping(codec.loads(line.removeprefix(b",")))
     except ValueError:
+        return
+    if isinstance(record.get("parts"), list) and isinstance(record.get("role"), str):
+        yield from _saved(hashlib.sha256(line).hexdigest()[:16], record)
         return
     key, kind = record.get("id"), record.get("type")
     if not isinstance(key, str) or not isinstance(kind, str):
@@ -37,6 +41,23 @@ def claims(line: bytes) -> Iterator[Claim]:
         yield Claim(key, "id", key)
     if kind not in ("user", "info", "warning", "error"):
         yield from _answer(key, record)
+
+
+def _saved(key: str, content: dict[str, Any]) -> Iterator[Claim]:
+    """A message of a saved conversation, which has no id, and whose calls may have none."""
+    if content["role"] == "user" and _text_of(content["parts"]).strip().startswith(_TAGS):
+        yield Claim(key, "record: context")
+        return
+    for number, part in enumerate(content["parts"]):
+        call, response = (mapping(mapping(part).get(name)) for name in ("functionCall", "functionResponse"))
+        if call:
+            yield Claim(f"{key}.{number}", "tool input", call.get("args"))
+        if isinstance(call.get("id"), str):
+            yield Claim(f"{key}.{number}", "tool call", [call["id"], call.get("name")])
+        if response:
+            yield from _response(f"{key}.{number}", 0, response)
+        if not call and not response:
+            yield from _content(f"{key}.{number}", [part], {})
 
 
 def _parts(content: Any) -> list[Any]:

@@ -4,6 +4,7 @@
 <home>/tmp/<project>/chats/<session>/<subagent>.jsonl        its subagents
 <home>/tmp/<project>/tool-outputs/session-<session>/         long outputs
 <home>/tmp/<project>/.project_root                           by which the client finds the folder of a project again
+<home>/tmp/<project>/checkpoint-<tag>.json                   a conversation that a person saved
 
 A resumed session may leave a second file with the same id and nothing of the conversation: it is kept beside the other.
 An editor runs the client as a server, which gives all its sessions one id: those are told apart by when they began.
@@ -19,6 +20,7 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, names_begin, source_file
+from muniment.sources.gemini import checkpoints
 from muniment.sources.raw_json import unmarked
 
 NAME = "gemini"
@@ -33,6 +35,7 @@ _LOOKED_AT = 20
 _BEGINS = re.compile(rb'\s*\{\s*"sessionId"\s*:\s*"([^"\\]{1,128})"\s*,\s*"projectHash"\s*:')
 _ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
 _BEGUN = re.compile(rb'"startTime"\s*:\s*"([^"\\]{1,64})"')
+_SAVED = re.compile(r"checkpoint(?:-.+)?\.json")
 _TYPES = ("user", "gemini", "info", "error", "warning")
 
 
@@ -45,13 +48,14 @@ def candidates(home: Path) -> Iterator[Path]:
     """Transcripts below a home."""
     for entry in files.walk(home / "tmp"):
         path = Path(entry.path)
-        if path.suffix in (".json", ".jsonl") and FOLDER in (path.parent.name, path.parent.parent.name):
+        in_chats = path.suffix in (".json", ".jsonl") and FOLDER in (path.parent.name, path.parent.parent.name)
+        if in_chats or (path.parent.parent == home / "tmp" and _SAVED.fullmatch(path.name)):
             yield path
 
 
 def matches(path: Path, head: bytes) -> bool:
     """The fields that every session begins with, or changes as only this client writes them."""
-    if _BEGINS.match(unmarked(head)):
+    if _BEGINS.match(unmarked(head)) or (checkpoints.may_be(path.name) and checkpoints.matches(head)):
         return True
     if b'"projectHash"' not in head and b'"$' not in head:
         return False
@@ -89,7 +93,7 @@ def _found(
     key: tuple[Path, str], mains: list[Path], agents: list[Path], root: Path, known_homes: Sequence[Path]
 ) -> Found:
     folder, native_id = key
-    home = _home_of(folder)
+    home = _home_of(folder) or (root if root in known_homes else None)
     own = own_id(native_id)
     in_home = folder.name == FOLDER and _is_name(own)
     top = home or (names_begin(root, folder.parent) if in_home else root)
@@ -134,6 +138,8 @@ def own_id(native_id: str) -> str:
 def _native_id(path: Path) -> str:
     """The id in the first object, else one made of the content."""
     head = head_of(path)
+    if checkpoints.matches(head):
+        return checkpoints.native_id(files.chunks(path))
     found = _BEGINS.match(unmarked(head)) or _ID.search(head)
     own = found[1].decode("utf-8", "replace") if found else ""
     if own == SERVER and (begun := _BEGUN.search(head)):

@@ -11,7 +11,15 @@ from muniment.sources.gemini.records import parts_of, text
 CONTEXT = "session context"
 COMMAND = "command"
 SUMMARY = "summary"
-_TAGS = {"<session_context>": CONTEXT, "<hook_context>": "hook context", "<state_snapshot>": SUMMARY}
+EDITOR = "editor context"
+_TAGS = {
+    "<session_context>": CONTEXT,
+    "This is the Gemini CLI. We are setting up the context for our chat.": CONTEXT,
+    "<hook_context>": "hook context",
+    "<state_snapshot>": SUMMARY,
+    "Here is the user's editor context": EDITOR,
+    "Here is a summary of changes in the user's editor context": EDITOR,
+}
 _NUDGE = "System: Please continue."
 _COMMAND = re.compile(r"(?:/[a-z][\w:-]*|\?)(?:\s.*)?", re.DOTALL)
 _REFERENCED = "\n--- Content from referenced files ---"

@@ -18,6 +18,7 @@ from muniment.model.facts import PROMPT_CHARS
 from muniment.model.words import shortened
 from muniment.sources.builder import Draft, RoundBuilder, quiet, rounds_of
 from muniment.sources.gemini import objects, parts, prompts, records
+from muniment.sources.gemini.checkpoints import Calls
 from muniment.sources.gemini.records import listing, parts_of, text
 from muniment.sources.lines import Record
 
@@ -42,6 +43,7 @@ class Reader:
         self.told = facts.cwd
         self.known: dict[str, tuple[Draft, Ref]] = {}
         """The messages of the open round by their ids, with their last records."""
+        self.calls = Calls()
         self.shortened = False
         """A summary came: until the new history is told as a whole, what was kept of the old one is told again."""
 
@@ -53,12 +55,16 @@ class Reader:
         match records.kind_of(value):
             case "message":
                 return self._message(value, Ref(ref.offset, ref.length, value["id"], at=text(value, "timestamp")))
+            case "content":
+                return self._content(value, ref)
             case "rewind":
                 return self._rewind(value["$rewindTo"], ref)
             case "change":
                 self._metadata(mapping(value["$set"]), "metadata", ref)
             case "end":
                 self._metadata(mapping(value["$end"]), "metadata", ref)
+            case "saved":
+                self.round.add(quiet("saved conversation", ref, value[records.SAVED] or None))
             case "metadata":
                 self._metadata(value, "session meta", structs.replace(ref, at=text(value, "startTime")))
             case _:
@@ -102,7 +108,7 @@ class Reader:
     def _open(self, ref: Ref) -> Round:
         closed = self.round.close()
         self.round = RoundBuilder(self.round.number + 1, ref.offset)
-        self.known, self.shortened = {}, False
+        self.known, self.shortened, self.calls = {}, False, Calls()
         return closed
 
     # -- messages
@@ -117,6 +123,18 @@ class Reader:
             self._answer(message, ref)
         else:
             self._strange(message, f"message {kind}", ref)
+        return None
+
+    def _content(self, content: dict[str, Any], ref: Ref) -> Round | None:
+        """A message of a saved conversation. What a summary stands for was left out when it was saved."""
+        role, parts = content["role"], self.calls.named(listing(content["parts"]), ref.offset)
+        self.shortened = False
+        if role == "user":
+            return self._user({"content": parts}, ref)
+        if role == "model":
+            self._answer({"content": parts}, ref)
+        else:
+            self._strange({"content": parts}, f"message {role}", ref)
         return None
 
     def _user(self, message: dict[str, Any], ref: Ref) -> Round | None:
@@ -161,7 +179,8 @@ class Reader:
     def _draft(self, role: str, ref: Ref, blocks: list[Block], **fields: Any) -> Draft:
         """The message with this id, begun if it is new; what it said before is replaced."""
         blocks = blocks or [quiet("empty message", ref)]
-        draft, former = self.known.get(ref.id or "", (None, ref))
+        key = ref.id or f"at {ref.offset}"
+        draft, former = self.known.get(key, (None, ref))
         results: list[Tool] = []
         if draft is None or draft.role != role:
             draft = self.round.message(role, at=ref.at, **self._changes())
@@ -170,7 +189,7 @@ class Reader:
             results = _results_beside(draft, former)
             self._replace(draft, former, blocks)
         draft.fields |= fields
-        self.known[ref.id or ""] = (draft, ref)
+        self.known[key] = (draft, ref)
         self._know_calls(draft)
         for tool in results:
             self._keep_result(tool, draft)

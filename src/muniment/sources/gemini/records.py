@@ -6,7 +6,7 @@
     {"$set":{"lastUpdated":"…"}}
     {"$rewindTo":"…"}
 
-A message with the id of a former one takes its place.
+A message with the id of a former one takes its place. The contents of a saved conversation (`checkpoints`) have none.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from typing import Any, Literal, cast
 
 from muniment.model import Usage, codec
 from muniment.model.codec import mapping
+from muniment.sources import documents
 from muniment.sources.builder import count
 from muniment.sources.raw_json import unmarked
 
-Kind = Literal["message", "change", "rewind", "end", "metadata", "unknown"]
+SAVED = "$saved"
+"""What is said around the contents of a saved conversation."""
+
+Kind = Literal["message", "content", "saved", "change", "rewind", "end", "metadata", "unknown"]
 
 
 def decode(raw: bytes) -> dict[str, Any]:
@@ -26,12 +30,23 @@ def decode(raw: bytes) -> dict[str, Any]:
     try:
         value = codec.loads(unmarked(raw))
     except ValueError as error:
+        if (listed := _listed(raw)) is not None:
+            return listed
         if not raw.strip(b"\0"):
             raise ValueError(f"{len(raw)} NUL bytes") from None
         raise ValueError(f"not JSON: {error}") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     return cast("dict[str, Any]", value)
+
+
+def _listed(raw: bytes) -> dict[str, Any] | None:
+    """A line of a saved conversation: a content of its list, or what stands around that."""
+    try:
+        part = documents.decode(raw)
+    except ValueError:
+        return None
+    return part.value if part.kind == "entry" else {SAVED: part.value}
 
 
 def kind_of(record: dict[str, Any]) -> Kind:
@@ -42,6 +57,10 @@ def kind_of(record: dict[str, Any]) -> Kind:
         return "message"
     if isinstance(record.get("$set"), dict):
         return "change"
+    if isinstance(record.get("role"), str) and isinstance(record.get("parts"), list):
+        return "content"
+    if SAVED in record:
+        return "saved"
     if "$end" in record:
         return "end"
     return "metadata" if isinstance(record.get("sessionId"), str) else "unknown"
