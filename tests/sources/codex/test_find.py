@@ -110,7 +110,7 @@ def test_without_any_name_the_content_makes_one(tmp_path: Path) -> None:
     assert one.native_id is not None
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", [p for p in CASES if p.parent.name != "stream"], ids=lambda path: path.parent.name)
 def test_every_form_is_recognised_by_its_content(path: Path, tmp_path: Path) -> None:
     file = put(tmp_path / "full.jsonl", path.read_bytes())
     assert SOURCE.matches(file, head_of(file))

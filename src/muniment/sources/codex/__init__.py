@@ -1,19 +1,22 @@
-"""Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl` and what lies beside it."""
+"""Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl` and what lies beside it, and what `codex exec
+--json` printed into a file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from muniment.errors import Unsupported
 from muniment.model import Event, Facts, Loss, Round
 from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Source
-from muniment.sources.codex import claims, events, find, forks, history, oldest, place, read, write, zst
+from muniment.sources.codex import claims, events, find, forks, history, oldest, place, read, stream, write, zst
 from muniment.sources.codex.tools import TOOLS
 from muniment.sources.lines import Record
 
 
 class Codex(Source):
-    """Sessions of OpenAI's Codex, from the single JSON document of spring 2025 to 0.166."""
+    """Sessions of OpenAI's Codex, from the single JSON document of spring 2025 to 0.166, and what `exec` prints."""
 
     name = find.NAME
     title = "Codex"
@@ -64,7 +67,18 @@ class Codex(Source):
         return claims.claims(line)
 
     def moved(self, name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:
+        if stream.thread_of(facts.native_id):
+            raise Unsupported(
+                "a stream is only printed and goes nowhere", "export the session, or restore it with --to"
+            )
         return place.moved(name, pieces, facts, move)
+
+    def identity(self, facts: Facts, move: Move) -> str:
+        return move.session_id or facts.session_id
+
+    def resumed(self, facts: Facts) -> str:
+        thread = stream.thread_of(facts.native_id)
+        return self.resume_command.format(id=thread) if thread else super().resumed(facts)
 
     def remembered(self, home: Path) -> Iterator[Found]:
         return history.remembered(self.name, home)

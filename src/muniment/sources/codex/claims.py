@@ -15,7 +15,7 @@ from typing import Any
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
-from muniment.sources.codex import chats, items, prompts
+from muniment.sources.codex import chats, items, prompts, stream_claims
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, Line, listing, text
 
 _REPEATED = ("agent_message", "user_message", "agent_reasoning")
@@ -24,6 +24,9 @@ _REPORTS = ("token_count", "token_usage_record")
 
 def claims(line: bytes) -> Iterator[Claim]:
     """The claims of one line; a record that is no part of the conversation is one claim by its kind."""
+    if (event := stream_claims.event_of(line)) is not None:
+        yield from stream_claims.claims(event, line)
+        return
     record = _record(line)
     if record is None:
         return

@@ -6,7 +6,8 @@
 ….jsonl.zst                                                               packed by the client after some days
 <home>/history.jsonl   <home>/session_index.jsonl                         prompts and names of all sessions
 
-A subagent's thread is a session of its own that names its parent.
+A subagent's thread is a session of its own that names its parent. What `codex exec --json` printed lies wherever
+somebody saved it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, found_session, head_of, source_file
-from muniment.sources.codex import history, zst
+from muniment.sources.codex import history, stream, zst
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, text
 
 NAME = "codex"
@@ -57,11 +58,11 @@ def candidates(home: Path) -> Iterator[Path]:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Codex' own record types in their envelope, the head of a bare rollout, or that of the oldest document."""
+    """Codex' own record types in their envelope, the head of a bare rollout or of the oldest document, or a stream."""
     head = _opened(path, head)
     if _DOCUMENT.match(head):
         return True
-    return any(_is_record(line) for line in head.split(b"\n")[:_LOOKED_AT])
+    return any(_is_record(line) or stream.is_stream(line) for line in head.split(b"\n")[:_LOOKED_AT])
 
 
 def _opened(path: Path, head: bytes) -> bytes:
@@ -113,7 +114,7 @@ def _native_id(path: Path) -> str:
         own = _cut_id(head)
     else:
         own = next((found for line in head.split(b"\n")[:_LOOKED_AT] if (found := _id_in(line))), None)
-    if own:
+    if own or (own := stream.native_id(head.split(b"\n")[:_LOOKED_AT])):
         return own
     if named := _NAMED.match(path.name):
         return named[1]

@@ -30,5 +30,6 @@ TOOLS = (
         turns={"command": _WORDS},
         written=False,
     ),
+    shared("command_execution", SHELL, {"command": "command"}, written=False),
     bare("apply_patch", PATCH, "patch"),
 )
