@@ -456,9 +456,47 @@ def test_the_first_message_has_no_parent(tmp_path: Path) -> None:
     assert all(not checked.rehung and checked.lossless for checked in check.check_found(session))
 
 
-def test_conversations_that_are_wrapped_are_not_taken_for_one(tmp_path: Path) -> None:
+AROUND = [({}, {}), ({"at": "now", "account": {"uuid": "u"}}, {"has_more": False, "projects": [{"uuid": "p"}]})]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(("before", "behind"), AROUND, ids=["bare", "among others"])
+def test_conversations_in_an_object_are_sessions_too(tmp_path: Path, before: Any, behind: Any, indent: Any) -> None:
     path = tmp_path / "conversations.json"
-    for around in ({"conversations": [claude(1, "a")]}, {"account": {"uuid": "u"}, "chats": [claude(1, "a", "b")]}):
+    for chats in ([claude(1, "a", "b")], [claude(1, "a", "b"), claude(2, "c"), claude(3, "d", "e")]):
+        path.write_text(json.dumps({**before, "conversations": chats, **behind}, indent=indent))
+        found = list(find_in(path, ENV))
+        assert [session.session_id for session in found] == [chat["uuid"] for chat in chats]
+        assert [words(read(session)) for session in found] == [["a", "b"], ["c"], ["d", "e"]][: len(chats)]
+        assert [damage(read(session)) for session in found] == [[]] * len(chats)
+        assert b"".join(b"".join(bytes_of(session.files[0])) for session in found) == path.read_bytes()
+        assert all(checked.lossless for session in found for checked in check.check_found(session))
+
+
+def test_a_conversation_is_the_same_in_an_array_and_in_an_object(tmp_path: Path) -> None:
+    archive, path = Archive(tmp_path / "store", {"HOME": str(tmp_path)}), tmp_path / "conversations.json"
+    for whole in ([claude(1, "a", "b"), claude(2, "c")], {"conversations": [claude(1, "a", "b", "d"), claude(2, "c")]}):
+        path.write_text(json.dumps(whole))
+        archive.inscribe([path], lambda outcome: None)
+    assert sorted(session.messages for session in archive.sessions()) == [1, 3]
+    assert not any(archive.shelf(session).versions.exists() for session in archive.sessions())
+
+
+def test_an_object_that_is_cut_off_gives_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    data = json.dumps({"conversations": [claude(1, "a", "b"), claude(2, "c", "d")]}).encode()
+    path.write_bytes(data[:-60])
+    one, other = find_in(path, ENV)
+    assert words(read(one)) == ["a", "b"]
+    assert words(read(other))[:1] == ["c"]
+
+
+def test_what_else_is_wrapped_is_not_taken_for_one(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.json"
+    for around in (
+        {"account": {"uuid": "u"}, "chats": [claude(1, "a", "b")]},
+        {"conversations": [{"uuid": "u", "name": "n", "messages": [{"chat_messages": []}]}]},
+    ):
         path.write_text(json.dumps(around, indent=1))
         assert recognise(path) is None
     for own in (claude(1, "a", account={"uuid": "u"}), [claude(1, "a")], [{"uuid": "u"}, claude(1, "a")]):

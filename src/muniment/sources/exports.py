@@ -7,7 +7,8 @@ conversation that it belongs to. A restore gives each part a file of its own, na
     conversations.json.parts/000000000000-<id>.json
     conversations.json.parts/000000018231-<id>.json
 
-All of them, put one behind the other in the order of their names, are the export.
+All of them, put one behind the other in the order of their names, are the export. Programs that fetch conversations put
+an object around the array: what stands before it belongs to the first of them, and what stands behind it to the last.
 """
 
 from __future__ import annotations
@@ -22,24 +23,42 @@ from msgspec import structs
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import Found, SourceFile, bytes_of, found_session, source_file
+from muniment.sources.base import Found, SourceFile, bytes_of, found_session, head_of, source_file
 from muniment.sources.lines import MAX_LINE_BYTES
-from muniment.sources.raw_json import AROUND, DAMAGE, Span, apart, elements, fields, objects, one_object
+from muniment.sources.raw_json import (
+    AROUND,
+    DAMAGE,
+    Span,
+    apart,
+    elements,
+    fields,
+    objects,
+    one_object,
+    place_of,
+    unmarked,
+)
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _HEAD_BYTES = 8192
 _MAX_ID = 128
 
 
-def gather(source: str, paths: Iterable[Path], root: Path, names: tuple[str, ...]) -> Iterator[Found]:
-    """Every conversation of these exports; `names` are those of the field that holds its id."""
+def gather(source: str, paths: Iterable[Path], root: Path, names: tuple[str, ...], within: str = "") -> Iterator[Found]:
+    """Every conversation of these exports; `names` are those of the field that holds its id, and `within` is that of
+    an object around them."""
     for path in paths:
         if whole := source_file(path, root, "main"):
-            yield from _sessions(source, whole, root, names)
+            list_at = place_of_list(head_of(path), within) if within else 0
+            yield from _sessions(source, whole, root, names, list_at)
 
 
-def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...]) -> Iterator[Found]:
-    found = _conversations(whole, names)
+def place_of_list(head: bytes, within: str) -> int:
+    """Where the conversations begin in an object that holds them; 0 for one that does not, and for an array."""
+    return place_of(head, within) if unmarked(head).lstrip().startswith(b"{") else 0
+
+
+def _sessions(source: str, whole: SourceFile, root: Path, names: tuple[str, ...], list_at: int) -> Iterator[Found]:
+    found = _listed(whole, names, list_at) if list_at else _conversations(whole, names)
     begin = 0
     met: dict[str, int] = {}
     for number, (span, own) in enumerate(found):
@@ -60,6 +79,13 @@ def _conversations(whole: SourceFile, names: tuple[str, ...]) -> list[tuple[Span
     if (known := one_object(alone)) is not None:
         return [(Span(0, whole.size), _id(alone, names, known))]
     return [(span, _id(data[span.start : span.end], names)) for span in elements(data) or objects([data])]
+
+
+def _listed(whole: SourceFile, names: tuple[str, ...], list_at: int) -> list[tuple[Span, str]]:
+    """The same of those in an object, whose list begins there."""
+    spans = objects(bytes_of(whole, list_at), of_one_list=True)
+    moved = (Span(span.start + list_at, span.end + list_at) for span in spans)
+    return [(span, _id(_read(whole, span), names)) for span in moved]
 
 
 def _read(whole: SourceFile, span: Span) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeVar
@@ -11,6 +12,8 @@ from muniment.sources.lines import MAX_LINE_BYTES
 from muniment.sources.raw_json import AROUND, DAMAGE, objects, whole
 
 T = TypeVar("T")
+
+_NEVER = re.compile(rb"(?!)")
 
 
 def as_it_is(raw: bytes) -> Iterable[bytes]:
@@ -23,12 +26,14 @@ def lines(
     make: Callable[[T], Iterable[bytes]],
     take_apart: Callable[[bytes], T] = whole,
     otherwise: Callable[[bytes], Iterable[bytes]] = as_it_is,
+    closing: re.Pattern[bytes] = _NEVER,
 ) -> Iterator[bytes]:
     """The lines of every object; what is no object and stands between is a line too.
 
     `make` makes them of what `take_apart` gives; where that raises one of `DAMAGE`, `otherwise` does of the bytes. Both
     are given an object that stands on one line.
     An object larger than any line may be is told of by a line that cannot be read: it is kept, and damage to a reader.
+    What begins as `closing` behind an object, and all that follows, belongs to what is around them.
     """
 
     def made(raw: bytes) -> Iterable[bytes]:
@@ -42,7 +47,7 @@ def lines(
     elif _taken_apart(alone, whole):
         yield from otherwise(alone)
     else:
-        yield from _one_by_one(chain([begun], rest), made)
+        yield from _one_by_one(chain([begun], rest), made, closing)
 
 
 def _taken_apart(raw: bytes, take_apart: Callable[[bytes], T]) -> T | None:
@@ -53,14 +58,20 @@ def _taken_apart(raw: bytes, take_apart: Callable[[bytes], T]) -> T | None:
         return None
 
 
-def _one_by_one(pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]]) -> Iterator[bytes]:
-    held = _Held()
-    for span in objects(held.noting(pieces)):
-        yield from _odd(held.take(span.start))
+def _one_by_one(
+    pieces: Iterable[bytes], make: Callable[[bytes], Iterable[bytes]], closing: re.Pattern[bytes]
+) -> Iterator[bytes]:
+    held, ended = _Held(), False
+    for span in objects(held.noting(pieces)):  # to the end: the bytes are kept on the way
+        between = held.take(span.start)
+        ended = ended or bool(closing.match(between))
         lost = held.lost
         raw = flat(held.take(span.end))
-        yield from make(raw) if not lost else (unread(f"an object of {lost + len(raw)} bytes is kept and not read"),)
-    yield from _odd(bytes(held.data))
+        if not ended:
+            yield from _odd(between)
+            yield from (unread(f"an object of {lost + len(raw)} bytes is kept and not read"),) if lost else make(raw)
+    if not ended and not closing.match(held.data):
+        yield from _odd(bytes(held.data))
 
 
 class _Held:

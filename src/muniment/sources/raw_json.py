@@ -137,6 +137,21 @@ def fields(head: bytes) -> dict[str, str]:
     return found
 
 
+def place_of(head: bytes, name: str) -> int:
+    """Where the value of an object's field begins, as far as its beginning goes; 0 if it has none of this name."""
+    depth, wanted = 0, name.encode()
+    for token in _TOKEN.finditer(head):
+        if token[0] in _OPENING:
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+        elif not token[2]:
+            break
+        elif depth == 1 and token[3] and token[1] == wanted:
+            return token.end()
+    return 0
+
+
 # -- the objects of a file
 
 
@@ -147,9 +162,11 @@ class Span(NamedTuple):
     end: int
 
 
-def objects(pieces: Iterable[bytes]) -> Iterator[Span]:
-    """Where the objects lie: those of an array, or those that follow each other. Memory holds one piece."""
-    return _Scanner().spans(pieces)
+def objects(pieces: Iterable[bytes], of_one_list: bool = False) -> Iterator[Span]:
+    """Where the objects lie: those of an array, or those that follow each other. Memory holds one piece.
+
+    Those `of_one_list` end with it, whatever stands behind."""
+    return _Scanner(of_one_list).spans(pieces)
 
 
 def elements(data: bytes) -> list[Span]:
@@ -171,7 +188,9 @@ def elements(data: bytes) -> list[Span]:
 class _Scanner:
     """How deep a JSON text is nested, piece by piece."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_one_list: bool) -> None:
+        self.of_one_list = of_one_list
+        self.ended = False
         self.depth = 0
         self.within = 0
         """Depth at which the objects stand: 1 in an array."""
@@ -211,6 +230,8 @@ class _Scanner:
         return at
 
     def _bracket(self, bracket: bytes, at: int) -> Iterator[Span]:
+        if self.ended:
+            return
         if bracket in _OPENING:
             if bracket == b"[" and self.depth == 0 and self.begun is None:
                 self.within = 1
@@ -223,7 +244,7 @@ class _Scanner:
             yield Span(self.begun, at + 1)
             self.begun = None
         if self.depth == 0:
-            self.within = 0
+            self.within, self.ended = 0, self.of_one_list
 
 
 def _matched(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:

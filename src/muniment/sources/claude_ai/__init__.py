@@ -1,6 +1,9 @@
 """Claude.ai: `conversations.json` of a data export, all conversations of an account in one array.
 
-[{"uuid":"…","name":"Tides","created_at":"…","chat_messages":[{"uuid":"…","sender":"human","content":[…]}]}]
+    [{"uuid":"…","name":"Tides","created_at":"…","chat_messages":[{"uuid":"…","sender":"human","content":[…]}]}]
+    {"conversations":[{"uuid":"…",…,"chat_messages":[…]},…]}
+
+The second is what readers of several other projects take for an export; none was at hand.
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ class ClaudeAi(LooseSource):
         return records.matches(head)
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
-        return exports.gather(self.name, paths, root, ("uuid",))
+        return exports.gather(self.name, paths, root, ("uuid",), records.CONVERSATIONS)
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        return object_lines.lines(pieces, records.lines, records.taken_apart, records.readable)
+        alone = records.unwrapped(pieces)
+        return object_lines.lines(alone, records.lines, records.taken_apart, records.readable, records.CLOSING)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
