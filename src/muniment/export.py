@@ -78,8 +78,9 @@ def export(
     calls = sources.renaming(facts, target)
     paths = [_write(shelf, facts, target, move, request, base, losses, calls, before)]
     with_sides = request.file is None and facts.source == target.name
+    whole = structs.replace(request, first=None, last=None)  # the rounds asked for are the session's, not a subagent's
     for id_, side in sidechains.items() if with_sides else ():
-        paths.append(_write(shelf.sidechain(id_), side, target, move, request, base, losses, calls, Before()))
+        paths.append(_write(shelf.sidechain(id_), side, target, move, whole, base, losses, calls, Before()))
     losses += _left_beside(shelf, 0 if with_sides else len(sidechains))
     session_id = target.identity(facts, move)
     resume = target.resuming(session_id, paths[0])
