@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from muniment import (
     batch,
     before,
@@ -32,7 +34,7 @@ from muniment.model import Facts, Round, codec
 from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
 from muniment.sources.base import Found
-from muniment.store import engagements, index, listings, roster, rounds
+from muniment.store import carried, engagements, index, listings, roster, rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.roster import Roster
@@ -194,14 +196,23 @@ class Archive:
             shelf, facts = shelf.version(version), self.versions(session)[version]
         earlier = before.find(self.layout, session)
         earlier = before.Before(missing=earlier.missing) if alone else earlier
-        return restore.restore(shelf, facts, target or Target(), self.env, earlier)
+        restored = restore.restore(shelf, facts, target or Target(), self.env, earlier)
+        if restored and target and (new := target.move.session_id):
+            told = carried.note(self.layout, new, facts.session_id, facts.rounds)
+            restored[-1] = structs.replace(restored[-1], note="; ".join(filter(None, (restored[-1].note, told))))
+        return restored
 
     def export(self, name: str, request: Request) -> Exported:
-        """Write a session in an agent's format, from its beginning even where that lies in another session."""
+        """Write a session in an agent's format, from its beginning even where that lies in another session.
+
+        One that gets an identity of its own is noted as a continuation."""
         session = self.session(name)
         facts, sides = self.facts(session)
         earlier = before.find(self.layout, session)
-        return export.export(self.shelf(session), facts, sides, request, self.env, earlier)
+        made = export.export(self.shelf(session), facts, sides, request, self.env, earlier)
+        if made.continues is None:
+            return made
+        return structs.replace(made, note=carried.note(self.layout, made.known_as, made.continues, made.rounds))
 
     def bundle(
         self, names: Sequence[str], target: Path, redact: bool = False, force: bool = False, alone: bool = False

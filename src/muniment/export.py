@@ -16,6 +16,7 @@ from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
 from muniment.sources import Named, Renaming
 from muniment.sources.base import Move, Source
+from muniment.sources.lines import records
 from muniment.store import escape, evidence, page, parse, rounds
 from muniment.store.layout import Shelf
 
@@ -55,6 +56,14 @@ class Exported(Struct, frozen=True):
     """How the tool calls of another agent's session are called now, and which were kept as they are."""
     belongs: str | None = None
     """Where it must be put before it can be resumed, if it was written elsewhere."""
+    continues: str | None = None
+    """The session that it was written from, if it has an identity of its own."""
+    known_as: str = ""
+    """The id that the archive will know it by."""
+    rounds: int = 0
+    """How many rounds it begins with, as its agent's files tell them; counted if it continues another."""
+    note: str = ""
+    """What did not work beside it."""
 
 
 def export(
@@ -85,7 +94,16 @@ def export(
     session_id = target.identity(facts, move)
     resume = target.resuming(session_id, paths[0])
     belongs = target.belongs(paths[0], facts, move, env)
-    return Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs)
+    made = Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs)
+    if move.session_id is None:
+        return made
+    rounds_ = _rounds_in(target, Facts(move.session_id, target.name, native_id=session_id), Path(paths[0]))
+    return structs.replace(made, continues=facts.session_id, known_as=move.session_id, rounds=rounds_)
+
+
+def _rounds_in(target: Source, facts: Facts, path: Path) -> int:
+    """How many rounds will be found in a file that was written. Formats differ in what begins one."""
+    return sum(1 for _ in target.read(records(files.chunks(path)), facts))
 
 
 def _refuse_nothing(facts: Facts, sidechains: int, before: Before) -> None:

@@ -105,6 +105,18 @@ def test_who_was_born_first() -> None:
     assert rank(records, {id_: ("t1", "t9", id_) for id_ in "xyz"}) == {"z": 0, "y": 1, "x": 2}
 
 
+def test_nobody_comes_from_an_excerpt_of_itself() -> None:
+    """The whole holds nothing alone but what it did last, because there is a copy of the rest."""
+    records = {
+        "whole": {"1": "t1", "2": "t2", "9": "t9"},
+        "copy": {"1": "t1", "2": "t2"},
+        "excerpt": {"2": "t2", "x": "t2"},
+    }
+    about = {"whole": ("t1", "t9", ""), "copy": ("t1", "t2", ""), "excerpt": ("t2", "t2", "")}
+    assert rank(records, about) == {"copy": 0, "whole": 1, "excerpt": 2}
+    assert rank(records, about, [("whole", "copy")]) == {"whole": 0, "copy": 1, "excerpt": 2}, "as it was noted"
+
+
 names = st.sampled_from([f"s{n}" for n in range(8)])
 
 

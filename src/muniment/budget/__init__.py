@@ -21,6 +21,7 @@ from muniment.budget.values import Spent as Spent
 from muniment.budget.work import Known as Known
 from muniment.budget.work import of as of
 from muniment.prices import Price, price_of_model
+from muniment.store import carried
 from muniment.store import rounds as stored
 from muniment.store.index import Index
 from muniment.store.layout import Layout
@@ -33,6 +34,7 @@ def read(layout: Layout, session: Listed, env: Mapping[str, str]) -> Budget:
     source = sources.named(session.source)
     with Index(layout) as index:
         elsewhere = shared.owned_by_others(layout, index, session.session_id)
+        taken_over = carried.parts(index, session.session_id)
         sql = "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?"
         sides = [id_ for (id_,) in index.rows(sql, session.session_id)]
 
@@ -44,6 +46,6 @@ def read(layout: Layout, session: Listed, env: Mapping[str, str]) -> Budget:
     def fits(model: str) -> tuple[int, ...]:
         return windows.windows_of(model, env)
 
-    known = Known(price, fits, elsewhere, lambda event: source.hints(event).window)
+    known = Known(price, fits, elsewhere, taken_over, lambda event: source.hints(event).window)
     side_rounds = {id_: stored.load_all(shelf.sidechain(id_)) for id_ in sides}
     return of(session.session_id, stored.load_all(shelf), side_rounds, known)

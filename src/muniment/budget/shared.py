@@ -1,4 +1,7 @@
-"""Which session a message counts for, where forks and resume copies hold it too: the one that made it."""
+"""Which session a message counts for, where forks and resume copies hold it too: the one that made it.
+
+Messages of subagents do not tell which that is: a copy for another agent has none of them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterable
 
 from muniment.lineage.copies import MIN_ID_CHARS, written
 from muniment.lineage.order import born, rank
+from muniment.store import edits
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 
@@ -22,13 +26,22 @@ def owned_by_others(layout: Layout, index: Index, session_id: str) -> frozenset[
     if not holders:
         return frozenset()
     involved = {session for ids in holders.values() for session in ids}
-    places = rank(_records(index, involved), _about(layout, index, involved))
+    places = rank(_records(index, involved), _about(layout, index, involved), _noted(layout, index))
     return frozenset(id_ for id_, ids in holders.items() if min(ids, key=lambda s: places[s]) != own)
 
 
 def _records(index: Index, sessions: Iterable[int]) -> dict[int, dict[str, str]]:
-    sql = "SELECT message_id, coalesce(at, '') FROM usage WHERE session = ? AND message_id IS NOT NULL"
+    sql = """SELECT message_id, coalesce(at, '') FROM usage
+      WHERE session = ? AND message_id IS NOT NULL AND sidechain IS NULL"""
     return {session: dict(index.rows(sql, session)) for session in sessions}
+
+
+def _noted(layout: Layout, index: Index) -> list[tuple[int, int]]:
+    """Which sessions were written from which."""
+    notes = edits.continued(layout)
+    keys = dict(index.rows("SELECT session_id, id FROM sessions")) if notes else {}
+    pairs = ((keys.get(note.origin), keys.get(session)) for session, note in notes.items())
+    return [(one, other) for one, other in pairs if one and other]
 
 
 def _about(layout: Layout, index: Index, sessions: Iterable[int]) -> dict[int, tuple[str, str, str]]:

@@ -11,6 +11,7 @@ from muniment.budget.values import FULL, Budget, Compacted, RoundBudget, SideBud
 from muniment.budget.windows import fitting
 from muniment.model import Event, Round
 from muniment.prices import Price
+from muniment.store.carried import MAIN
 
 
 class Known(Struct, frozen=True):
@@ -20,6 +21,8 @@ class Known(Struct, frozen=True):
     windows: Callable[[str], tuple[int, ...]] = lambda _: ()
     elsewhere: frozenset[str] = frozenset()
     """Ids of messages that count for another session."""
+    carried: Mapping[str, int] = {}
+    """Parts of the session that count for the one it was written from, and up to which round; see `store.carried`."""
     told_window: Callable[[Event], int | None] = lambda _: None
 
 
@@ -28,20 +31,25 @@ def of(session_id: str, rounds: Iterable[Round], sides: Mapping[str, Iterable[Ro
     heard, told = _listen(rounds, known)
     seen: set[str] = set()
     own = once((step for one in heard for step in one.steps if isinstance(step, Call)), seen)
-    counted = [call for call in own if call.id not in known.elsewhere]
+    counted = [call for call in own if not _copied(call, MAIN, known)]
     side_calls = _by_side(heard, sides, seen)
     sidechains = tuple(_side(id_, calls, known) for id_, calls in side_calls.items() if calls)
-    every = counted + [c for calls in side_calls.values() for c in calls if c.id not in known.elsewhere]
+    every = counted + [c for id_, calls in side_calls.items() for c in calls if not _copied(c, id_, known)]
     return Budget(
         session_id,
         tuple(_rounds(heard, counted, _Limits(known, own), told, known)),
         sidechains,
         _spent(counted, known),
         _spent(every, known),
-        _spent([call for call in own if call.id in known.elsewhere], known),
+        _spent([call for call in own if _copied(call, MAIN, known)], known),
         sum(isinstance(step, Cut) for one in heard for step in one.steps),
         tuple(sorted({call.model or "unknown" for call in every if _price(call, known) is None})),
     )
+
+
+def _copied(call: Call, part: str, known: Known) -> bool:
+    """Whether a call counts for another session."""
+    return call.id in known.elsewhere or call.round <= known.carried.get(part, 0)
 
 
 def _listen(rounds: Iterable[Round], known: Known) -> tuple[list[Heard], dict[int, int]]:
@@ -127,7 +135,7 @@ def _compacted(cut: Cut, calls: Iterable[Call]) -> Compacted:
 def _side(id_: str, calls: list[Call], known: Known) -> SideBudget:
     peak = max(calls, key=lambda call: call.window or 0)
     window, limit = peak.window or 0, _Limits(known, calls).of(peak.model)
-    spent = _spent([call for call in calls if call.id not in known.elsewhere], known)
+    spent = _spent([call for call in calls if not _copied(call, id_, known)], known)
     return SideBudget(id_, peak.model, window, limit, window / limit if limit and window else None, spent)
 
 

@@ -26,8 +26,8 @@ from muniment.store.layout import Layout, short_id
 from muniment.store.roster import Entry, Roster
 
 T = TypeVar("T")
-_KINDS = ("engagement", "tags")
-"""Decisions that travel; where a session lies is for each archive to decide."""
+_KINDS = ("engagement", "tags", "continued")
+"""Decisions and notes that travel; where a session lies is for each archive to decide."""
 
 
 def require_sound(folder: Path, sessions: set[str]) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from muniment.errors import MunimentError, NotFound
 from muniment.search import Query, find_touched, search
 from muniment.search.query import Condition, joined, of_round, of_session, teach
+from muniment.store import carried
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.rows import fit
@@ -100,6 +101,8 @@ def _by_conditions(index: Index, wanted: Selection, named: Sequence[Listed]) -> 
     conditions = of_session(asked) + of_round(asked)
     if wanted.sessions:
         conditions.append(_one_of("s.session_id", [row.session_id for row in named]))
+    elif carried.find(index):
+        conditions.append(Condition(carried.APART_ROUND))
     if wanted.engagement is not None:
         conditions.append(Condition("r.engagement_id = ?", (fit(wanted.engagement),)))
     if wanted.rounds:
@@ -127,6 +130,7 @@ def _by_query(layout: Layout, wanted: Selection) -> dict[str, Numbers] | None:
         since=wanted.since,
         until=wanted.until,
         limit=MOST_HITS,
+        copies=bool(wanted.sessions),
     )
     found: dict[str, set[int]] = {}
     for hit in search(layout, asked):
@@ -137,4 +141,5 @@ def _by_query(layout: Layout, wanted: Selection) -> dict[str, Numbers] | None:
 def _by_file(layout: Layout, wanted: Selection) -> dict[str, Numbers] | None:
     if wanted.file is None:
         return None
-    return {touched.session_id: touched.rounds for touched in find_touched(layout, Query(file=wanted.file))}
+    asked = Query(file=wanted.file, copies=bool(wanted.sessions))
+    return {touched.session_id: touched.rounds for touched in find_touched(layout, asked)}

@@ -22,11 +22,11 @@ from msgspec import Struct, structs
 from muniment.config import SMALL_BYTES, WORKERS, cores
 from muniment.errors import MunimentError
 from muniment.ingest import ghosts, identity, offline, record, settle, skeleton
-from muniment.ingest.planning import Choice, Job, Plan, is_asked_about, job_of
+from muniment.ingest.planning import Choice, Job, Plan, is_asked_about, is_ghost, job_of
 from muniment.ingest.skeleton import Skeleton
 from muniment.model.engagements import Extraction, Ingested
 from muniment.prospective import kept, merge
-from muniment.store import engagements, index, listings, roster, rounds
+from muniment.store import carried, engagements, index, listings, roster, rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.roster import Roster
@@ -107,7 +107,8 @@ def rename(layout: Layout, sessions: Collection[str]) -> None:
     """Resolve the names of sessions anew, because the roster has changed; what was extracted stays."""
     registered = roster.load(layout)
     with Index(layout) as known:
-        jobs = {s: job_of(known.find(s), known.facts(s)) for s in sessions}
+        taken_over = carried.rounds(known)
+        jobs = {s: job_of(known.find(s), known.facts(s), carried=taken_over.get(s, 0)) for s in sessions}
     records = [found for found in engagements.load(layout) if found.session_id in jobs]
     made = [(jobs[r.session_id], _renamed(layout, jobs[r.session_id], r, registered)) for r in records]
     _settle(layout, made, lambda _: None, lambda: None)
@@ -136,8 +137,8 @@ def _settle(layout: Layout, made: Sequence[tuple[Job, Ingested]], report: Report
 
 
 def read(layout: Layout, job: Job) -> Skeleton:
-    """The skeleton of a stored session."""
-    stored = rounds.load_all(layout.shelf(job.agent_id, job.session_id))
+    """The skeleton of a stored session, without what it took over from another."""
+    stored = rounds.load_all(layout.shelf(job.agent_id, job.session_id), job.carried + 1)
     return skeleton.make(stored, job.facts, job.agent_id, job.subagents)
 
 
@@ -159,7 +160,7 @@ def _understand(layout: Layout, registered: Roster, strict: bool, job: Job) -> S
         made = read(layout, job)
         if job.known:
             return settled(layout, _told_again(job.known, made, job))
-        ghost = ghosts.is_ghost(job.facts, strict) or ghosts.is_own(made)
+        ghost = is_ghost(job, strict) or ghosts.is_own(made)
         extraction = None if ghost else offline.extract(made)
         return settled(layout, _made(made, registered, extraction, job))
     except (MunimentError, OSError) as error:

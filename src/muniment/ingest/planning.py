@@ -16,7 +16,7 @@ from muniment.model import Facts
 from muniment.model.engagements import Ingested
 from muniment.prospective import kept
 from muniment.prospective.record import Record
-from muniment.store import engagement_table, engagements
+from muniment.store import carried, engagement_table, engagements
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.session_table import Listed
@@ -38,6 +38,8 @@ class Job(Struct, frozen=True):
     """What agents told of it while they worked."""
     known: Ingested | None = None
     """What was found in it, if that still holds and only what was told has changed."""
+    carried: int = 0
+    """Rounds at its beginning that were taken over from another session, and were understood there."""
 
 
 class Choice(Struct, frozen=True):
@@ -68,12 +70,15 @@ def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[st
         rows = [row for row in known.sessions() if _chosen(row, choice)]
         facts = {row.session_id: known.facts(row.session_id) for row in rows}
         told = kept.gather(layout, _folders(rows, facts), os.environ if env is None else env)
+        taken_over = carried.rounds(known)
         jobs: list[Job] = []
         standing: set[str] = set()
         for row in rows:
             about = facts[row.session_id]
-            job = job_of(row, about, told.of(row.session_id, about.native_id) if told.records else ())
-            stands = _stands(row, done.get(row.session_id), choice, by)
+            from_others = taken_over.get(row.session_id, 0)
+            heard = told.of(row.session_id, about.native_id) if told.records else ()
+            job = job_of(row, about, heard, from_others)
+            stands = _stands(_state(row, from_others), done.get(row.session_id), choice, by)
             if not stands or done[row.session_id][0] != job.state:
                 jobs.append(job)
                 standing |= {row.session_id} if stands else set()
@@ -97,11 +102,11 @@ def _chosen(row: Listed, choice: Choice) -> bool:
     return choice.since is None or (row.ended or "") >= choice.since
 
 
-def _stands(row: Listed, done: tuple[str, str | None] | None, choice: Choice, by: str) -> bool:
+def _stands(state: str, done: tuple[str, str | None] | None, choice: Choice, by: str) -> bool:
     """Whether what was found in a session holds: it has not changed, and nobody asked to look at it again.
 
     What a model made of it is not replaced by what the offline rules make of it."""
-    if done is None or done[0].partition(_TOLD)[0] != _state(row):
+    if done is None or done[0].partition(_TOLD)[0] != state:
         return False
     extractor = done[1]
     if by == offline.NAME and extractor and not extractor.startswith("offline"):
@@ -109,18 +114,24 @@ def _stands(row: Listed, done: tuple[str, str | None] | None, choice: Choice, by
     return choice.skip_existing and extractor in (by, None)
 
 
-def _state(row: Listed) -> str:
-    """Changes whenever the session does."""
-    return f"{row.rounds}.{row.messages}.{row.tool_calls}.{row.ended or ''}"
+def _state(row: Listed, carried: int) -> str:
+    """Changes whenever the session does, or what of it is its own."""
+    state = f"{row.rounds}.{row.messages}.{row.tool_calls}.{row.ended or ''}"
+    return f"{state}.{carried}" if carried else state
 
 
-def job_of(row: Listed, facts: Facts, told: tuple[Record, ...] = ()) -> Job:
+def job_of(row: Listed, facts: Facts, told: tuple[Record, ...] = (), carried: int = 0) -> Job:
     """A session as there is to do with it."""
-    mark = kept.mark(told)
-    state = f"{_state(row)}{_TOLD}{mark}" if mark else _state(row)
-    return Job(row.session_id, row.agent_id, facts, row.sidechains, state, row.source_bytes, told)
+    mark, state = kept.mark(told), _state(row, carried)
+    state = f"{state}{_TOLD}{mark}" if mark else state
+    return Job(row.session_id, row.agent_id, facts, row.sidechains, state, row.source_bytes, told, carried=carried)
+
+
+def is_ghost(job: Job, strict: bool) -> bool:
+    """Whether no work was done in it; one that was continued from another and not gone on with has none of its own."""
+    return ghosts.is_ghost(job.facts, strict) or 0 < job.facts.rounds <= job.carried
 
 
 def is_asked_about(job: Job, choice: Choice) -> bool:
     """Whether an extractor that asks a model gets to see a session."""
-    return job.known is None and not ghosts.is_ghost(job.facts, choice.strict_ghosts)
+    return job.known is None and not is_ghost(job, choice.strict_ghosts)

@@ -9,12 +9,12 @@ time, branch and words suggest, `order` keeps the graph free of cycles, and `fam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
 from muniment.lineage import copies, explicit, gather, inferred
-from muniment.lineage.explicit import Records
+from muniment.lineage.explicit import Notes, Records
 from muniment.lineage.families import family as family
 from muniment.lineage.inferred import Named
 from muniment.lineage.order import born, in_line
@@ -22,15 +22,20 @@ from muniment.lineage.values import Edge as Edge
 from muniment.lineage.values import Lineage as Lineage
 from muniment.lineage.values import Member as Member
 from muniment.lineage.values import Node as Node
+from muniment.store import edits
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 
 
-def make(members: Sequence[Member], records: Records, named: Named | None = None) -> Lineage:
+def make(
+    members: Sequence[Member], records: Records, named: Named | None = None, notes: Notes | None = None
+) -> Lineage:
     """The graph. `records` are ids and times of the sessions that have some in common; `named` tells which ids of
-    sessions stand in others. Without it nothing is inferred."""
+    sessions stand in others: without it nothing is inferred. `notes` tell what was written from what."""
     about = {one.id: born(one.started, one.ended, one.written, one.id) for one in members}
-    exact = _merged([*explicit.by_records(records, about), *explicit.by_links(members, _names(members))])
+    notes = notes or {}
+    stated = [*explicit.by_links(members, _names(members)), *explicit.by_notes(members, notes)]
+    exact = _merged([*_by_records(records, about, notes), *stated])
     missing = {edge.earlier for edge in exact} - set(about)
     place = in_line(about | {id_: ("", "", id_) for id_ in missing}, ((edge.earlier, edge.later) for edge in exact))
     edges = [edge for edge in exact if place[edge.earlier] < place[edge.later]]
@@ -41,6 +46,14 @@ def make(members: Sequence[Member], records: Records, named: Named | None = None
     nodes.sort(key=lambda node: place[node.id])
     sides = list(explicit.by_sidechains(members))
     return Lineage((*nodes, *(node for node, _ in sides)), (*edges, *(edge for _, edge in sides)))
+
+
+def _by_records(records: Records, about: Mapping[str, tuple[str, str, str]], notes: Notes) -> Iterator[Edge]:
+    """A session of which is noted where it comes from shares records with others that come from there too."""
+    known = [(note.origin, session) for session, note in notes.items()]
+    for edge in explicit.by_records(records, about, known):
+        if edge.later not in notes or notes[edge.later].origin == edge.earlier:
+            yield edge
 
 
 def _names(members: Iterable[Member]) -> dict[str, str]:
@@ -74,7 +87,8 @@ def read(layout: Layout, only_explicit: bool = False) -> Lineage:
         records = copies.find(layout, index, members)
     with Index(layout) as index:
         named = None if only_explicit else gather.named(index)
-    return make([_dated(layout, one) if one.id in records else one for one in members], records, named)
+    dated = [_dated(layout, one) if one.id in records else one for one in members]
+    return make(dated, records, named, edits.continued(layout))
 
 
 def _dated(layout: Layout, one: Member) -> Member:

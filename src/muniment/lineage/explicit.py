@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from muniment.lineage.order import rank
 from muniment.lineage.values import Edge, Member, Node
+from muniment.store.edits import Continued
 
 KINDS = {"fork": "fork", "copied from": "copy", "continues": "continues", "resume": "resume", "parent": "subagent"}
 """What a link says, and what its edge is called. Links of other kinds name no session."""
@@ -14,6 +15,9 @@ _SHOWN_IDS = 4
 
 Records = Mapping[str, Mapping[str, str]]
 """By session: ids of its records and when they were written."""
+
+Notes = Mapping[str, Continued]
+"""By session: what it was written from."""
 
 
 def by_links(members: Sequence[Member], resolve: Mapping[str, str]) -> Iterator[Edge]:
@@ -27,6 +31,15 @@ def by_links(members: Sequence[Member], resolve: Mapping[str, str]) -> Iterator[
                 yield Edge(other, member.id, kind, True, 1.0, says, records)
 
 
+def by_notes(members: Sequence[Member], notes: Notes) -> Iterator[Edge]:
+    """What this program wrote from another session."""
+    for member in members:
+        if note := notes.get(member.id):
+            rounds = "1 round" if note.rounds == 1 else f"{note.rounds:,} rounds"
+            says = f"muniment wrote {rounds} of that session into it"
+            yield Edge(note.origin, member.id, "continues", True, 1.0, says)
+
+
 def by_sidechains(members: Sequence[Member]) -> Iterator[tuple[Node, Edge]]:
     """A session and its subagents."""
     for member in members:
@@ -35,9 +48,11 @@ def by_sidechains(members: Sequence[Member]) -> Iterator[tuple[Node, Edge]]:
             yield node, Edge(member.id, node.id, "sidechain", True, 1.0, f"it is the subagent {id_} of that session")
 
 
-def by_records(records: Records, about: Mapping[str, tuple[str, str, str]]) -> Iterator[Edge]:
+def by_records(
+    records: Records, about: Mapping[str, tuple[str, str, str]], known: Iterable[tuple[str, str]] = ()
+) -> Iterator[Edge]:
     """Every session that holds records of earlier ones, tied to as few of them as account for all it holds."""
-    place = rank(records, {id_: about[id_] for id_ in records})
+    place = rank(records, {id_: about[id_] for id_ in records}, known)
     holders: dict[str, list[str]] = {}
     for session in sorted(records, key=lambda one: place[one]):
         left = {id_ for id_ in records[session] if id_ in holders}

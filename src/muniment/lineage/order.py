@@ -1,7 +1,9 @@
 """Which session came first.
 
-A copy keeps the times of what it copied, so the beginning says nothing. The first record that a session has alone does:
-from there on it went its own way. A session without one was continued by another and did nothing more itself.
+Where this program wrote one from the other, it noted that. Else the one that begins later took over what the other
+began with. A copy keeps the times of what it copied, so of two that begin at once the first record that a session has
+alone tells: from there on it went its own way. A session without one was continued by another and did nothing more
+itself.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -20,31 +22,37 @@ def born(started: str | None, ended: str | None, written: int, name: str) -> tup
     return (started or "", ended or "", f"{written:020} {name}")
 
 
-def rank(records: Mapping[Key, Mapping[str, str]], about: Mapping[Key, tuple[str, str, str]]) -> dict[Key, int]:
-    """The place of each session in time. `records` are ids and times; `about` is what `born` gives, for ties."""
+def rank(
+    records: Mapping[Key, Mapping[str, str]],
+    about: Mapping[Key, tuple[str, str, str]],
+    known: Iterable[tuple[Key, Key]] = (),
+) -> dict[Key, int]:
+    """The place of each session in time. `records` are ids and times; `about` is what `born` gives; of `known` pairs
+    the first is the earlier, whatever times tell."""
     holders = Counter(id_ for own in records.values() for id_ in own)
 
-    def parted(key: Key) -> tuple[str, str, str]:
+    def parted(key: Key) -> tuple[str, str, str, str]:
         alone = [at for id_, at in records.get(key, {}).items() if at and holders[id_] == 1]
         started, ended, name = about[key]
-        return (min(alone) if alone else started, ended, name)
+        return (started, min(alone) if alone else started, ended, name)
 
-    return {key: place for place, key in enumerate(sorted(about, key=parted))}
+    by_time = {key: place for place, key in enumerate(sorted(about, key=parted))}
+    return in_line(by_time, ((one, other) for one, other in known if one in about and other in about))
 
 
-def in_line(nodes: Mapping[str, tuple[str, str, str]], edges: Iterable[tuple[str, str]]) -> dict[str, int]:
+def in_line(nodes: Mapping[Key, Any], edges: Iterable[tuple[Key, Key]]) -> dict[Key, int]:
     """A place for every node, so that edges point from lower places to higher ones; by time where none says otherwise.
 
     Where edges run in a circle, the oldest node of it goes first, and the edges into it point backwards."""
-    ahead: dict[str, set[str]] = {}
-    behind: dict[str, set[str]] = {}
+    ahead: dict[Key, set[Key]] = {}
+    behind: dict[Key, set[Key]] = {}
     for earlier, later in edges:
         ahead.setdefault(later, set()).add(earlier)
         behind.setdefault(earlier, set()).add(later)
     free = [(about, node) for node, about in nodes.items() if not ahead.get(node)]
     held = deque(sorted((about, node) for node, about in nodes.items() if ahead.get(node)))
     heapify(free)
-    place: dict[str, int] = {}
+    place: dict[Key, int] = {}
     while free or held:
         _, node = heappop(free) if free else held.popleft()
         if node in place:

@@ -67,6 +67,8 @@ class Query(Struct, frozen=True):
     """Project and agent are whole names, as the viewer lists them, and not parts."""
     left_open: bool = False
     """Only engagements that were not finished, or that named what comes next."""
+    copies: bool = False
+    """What a session took over from the one it continues is found in it too; always so in a session that is named."""
 
     @property
     def filters(self) -> list[tuple[str, str]]:

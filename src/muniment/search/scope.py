@@ -13,6 +13,7 @@ from typing import Any
 from muniment.errors import NotFound
 from muniment.model import codec
 from muniment.search.query import KINDS, Condition, Query, joined, of_round, of_session
+from muniment.store import carried
 from muniment.store.index import Index
 
 MAIN_ROUND = """coalesce((SELECT max(m.round) FROM rounds m WHERE m.session_id = s.session_id
@@ -38,9 +39,12 @@ _SESSIONS = """SELECT s.id FROM sessions s LEFT JOIN ingested i ON i.session_id 
 def narrow(index: Index, query: Query, sessions: Sequence[str] | None) -> Condition | None:
     """The condition on blocks; None if there is none. `sessions` are the only ones allowed.
 
-    What is allowed is worked out once, into tables of this connection.
+    What is allowed is worked out once, into tables of this connection. What a session took over from another is left
+    to that one, unless the query asks for the session, or for copies.
     """
     conditions = [*_of_kind(query), *_of_sessions(query, sessions)]
+    if query.session is None and not query.copies and carried.find(index):
+        conditions.append(Condition(carried.APART))
     if by_round := of_round(query):
         _choose_rounds(index, by_round)
         conditions.append(Condition(_CHOSEN))

@@ -1,12 +1,16 @@
 """`edits.jsonl`: what people decided about the archive, append-only, so that `reindex` can apply it again.
 
+What this program did at their word and no file of an agent tells, it notes here too: which session it wrote from which.
+
     {"at":"2026-03-20T09:00:00Z","kind":"engagement","session_id":"…","round":3,"value":"console-work"}
     {"at":"2026-03-20T09:05:00Z","kind":"move","session_id":"…","round":null,"value":"historian"}
     {"at":"2026-03-20T09:07:00Z","kind":"tags","session_id":"…","round":null,"value":"[\\"release\\",\\"to read\\"]"}
+    {"at":"2026-03-20T09:09:00Z","kind":"continued","session_id":"…","round":4,"value":"SESSION"}
 
 The last edit of a round wins; an empty value takes the tag away. The tags of a session are said anew as a whole, as a
 JSON list. Round files never change. A move is said here before anything is moved, so that one that was cut off is
-brought to its end.
+brought to its end. A session that was continued from another has that one as its value; its rounds up to the one that
+is named were taken over.
 """
 
 from __future__ import annotations
@@ -32,6 +36,14 @@ class Edit(Struct, frozen=True):
     session_id: str
     round: int | None = None
     value: str | None = None
+
+
+class Continued(Struct, frozen=True):
+    """A session that was written from another one."""
+
+    origin: str
+    rounds: int
+    """How many of its rounds, from the first on, were taken over."""
 
 
 def append(layout: Layout, edit: Edit) -> None:
@@ -66,6 +78,12 @@ def moves(layout: Layout) -> dict[str, str]:
     """The bucket that each moved session belongs to."""
     moved = (edit for edit in _edits(str(layout.edits), files.changed_at(layout.edits)) if edit.kind == "move")
     return {edit.session_id: edit.value for edit in moved if edit.value}
+
+
+def continued(layout: Layout) -> dict[str, Continued]:
+    """Every session that was written from another one, whether or not it is in the archive yet."""
+    noted = (edit for edit in _edits(str(layout.edits), files.changed_at(layout.edits)) if edit.kind == "continued")
+    return {edit.session_id: Continued(edit.value, edit.round or 0) for edit in noted if edit.value}
 
 
 def tags(layout: Layout, session_id: str) -> tuple[str, ...]:

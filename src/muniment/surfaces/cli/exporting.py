@@ -82,4 +82,6 @@ def report(exported: Exported, json: bool) -> None:
             talk(f"  name kept: {named.count} × {named.tool} ({named.why})")
     for loss in exported.losses:
         talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
+    if exported.note:
+        talk(f"  note: {exported.note}")
     tell_resuming(exported.resume, exported.belongs)
