@@ -37,6 +37,15 @@ def test_the_latest_come_first_and_no_more_than_asked_for(path: Path) -> None:
     assert prompts(path, 2, reverse=False) == ["prompt 0", "prompt 1"]
 
 
+def test_a_time_may_be_a_count_of_seconds(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    lines = ['{"ts": 1767323045.678, "prompt": "old", "session_id": "s"}', f'{{"ts":{time.time()},"prompt":"new"}}']
+    path.write_text("".join(line + "\n" for line in lines))
+    assert read_entries(path, 50, False, {})[0].ts == "2026-01-02T03:04:05.678Z"
+    assert prompts(path) == ["new", "old"]
+    assert prompts(path, HISTORY_RETAIN_DAYS="30") == ["new"]
+
+
 def test_no_history_is_an_empty_one(path: Path) -> None:
     assert prompts(path) == []
 

@@ -55,6 +55,27 @@ def test_the_five_lines_of_the_readme(project: Path) -> None:
     assert (project / ".transcripts" / ".gitignore").read_text() == "*\n"
 
 
+def test_the_minimal_program_of_the_specification_is_resumed(project: Path) -> None:
+    """Its times are counts of seconds, and it writes no header."""
+    folder = project / ".transcripts"
+    folder.mkdir()
+    said = [("user", {"text": "go"}), ("tool_call", {"id": "c", "name": "ls", "input": {}})]
+    lines = [
+        {"uuid": f"u{n}", "ts": 1767323045.5 + n, "type": type_, "prev_uuid": None, "payload": payload}
+        for n, (type_, payload) in enumerate(said)
+    ]
+    (folder / "night.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (row,) = recorded(project, dialect_named("native"))
+    assert (row.session_id, row.started, row.prompt) == ("night", "2026-01-02T03:04:05.500Z", "go")
+    assert [event["ts"] for event in resume("night", project)] == [
+        "2026-01-02T03:04:05.500Z",
+        "2026-01-02T03:04:06.500Z",
+    ]
+    with Recorder.resume("night", project) as rec:
+        assert [call.name for call in rec.unanswered] == ["ls"]
+        assert rec.problems == []
+
+
 def test_outputs_and_what_close_guarantees(project: Path) -> None:
     rec = Recorder.start(cwd=project)
     assert rec.outputs.history_offset is None

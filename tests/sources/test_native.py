@@ -123,7 +123,8 @@ def test_a_session_without_a_header_is_named_by_its_file(project: Project) -> No
     "head",
     [
         b'{"timestamp":"t","type":"event_msg","payload":{"type":"user_message"}}\n',
-        b'{"type":"user","ts":1,"uuid":"x","payload":{}}\n',
+        b'{"type":"user","ts":null,"uuid":"x","payload":{}}\n',
+        b'{"type":"user","ts":true,"uuid":"x","payload":{}}\n',
         b'{"type":"user","ts":"t","payload":{}}\n',
         b'{"prompt":"x","ts":"t","session_id":"s","uuid":"u"}\n',
     ],
@@ -133,6 +134,29 @@ def test_other_lines_are_not_claimed(head: bytes) -> None:
 
 
 # -- reading
+
+
+COUNTED = {"seconds": 1767323045.678, "whole seconds": 1767323045, "milliseconds": 1767323045678}
+"""A time as `time.time()` and its like tell it."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_time_may_be_a_count_of_seconds_or_milliseconds(name: str, tmp_path: Path) -> None:
+    line = {"uuid": "u1", "ts": COUNTED[name], "type": "user", "prev_uuid": None, "payload": {"text": "go"}}
+    data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+    assert SOURCE.matches(Path("x.jsonl"), data)
+    (round_,) = read(SOURCE, data)
+    at = "2026-01-02T03:04:05.000Z" if name == "whole seconds" else "2026-01-02T03:04:05.678Z"
+    assert [(message.at, text_of(message)) for message in round_.messages] == [(at, "go")]
+    assert Native().events(data) == [Happened("user", at, "u1", None, {"text": "go"})]
+    assert written(SOURCE, data) == (data, [])
+
+
+@pytest.mark.parametrize("count", ["1e300", "-1e300", "123456789012345678901234567890"])
+def test_a_count_that_is_no_time_dates_nothing(count: str) -> None:
+    data = b'{"type":"user","ts":%b,"uuid":"u1","payload":{"text":"go"}}\n' % count.encode()
+    (message,) = read(SOURCE, data)[0].messages
+    assert (message.at, text_of(message)) == (None, "go")
 
 
 def test_what_the_agent_says_in_a_row_is_one_message(project: Project) -> None:

@@ -20,6 +20,7 @@ Any other type is the harness's own, and is kept.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
@@ -46,6 +47,10 @@ GRANTS = frozenset({"allow", "grant", "permission", "permission_grant", "permiss
 """Types that no recorded event may have: a grant of permission belongs to one session and to no file."""
 
 
+_MILLISECONDS_FROM = 100_000_000_000
+"""A count of seconds this large would be a year far off; one of milliseconds is 1973."""
+
+
 class Event(Struct, frozen=True):
     """One thing that happened in a session."""
 
@@ -67,3 +72,18 @@ class Written(Struct, frozen=True, gc=False):
     """Id of the event in its session; None for a line that has none."""
     fingerprint: int = 0
     """Of its content, the time left out: the same key with another fingerprint is a conflict. Holds in this process."""
+
+
+def told_time(ts: Any) -> str:
+    """A time as a line tells it: text as it stands, a count of seconds or milliseconds since 1970 as we write times.
+
+    Empty for anything else."""
+    if isinstance(ts, str):
+        return ts
+    if type(ts) not in (int, float):
+        return ""
+    try:
+        at = datetime.fromtimestamp(ts / 1000 if ts >= _MILLISECONDS_FROM else ts, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from muniment import files
 from muniment.model import codec
-from muniment.model.events import Written
+from muniment.model.events import Written, told_time
 from muniment.record.disk import lock, open_durable
 from muniment.record.log import Ack, Log
 
@@ -48,7 +48,7 @@ class Entry(Struct, frozen=True):
 
 class _Line(Struct, omit_defaults=True):
     prompt: str
-    ts: str = ""
+    ts: str | int | float = ""
     session_id: str = ""
     uuid: str = ""
 
@@ -167,8 +167,8 @@ def read_entries(path: Path, limit: int, reverse: bool, env: Mapping[str, str]) 
             if len(found) >= limit:
                 return found
             entry = _decoded(line)
-            if entry and entry.ts >= since:
-                found.append(Entry(entry.prompt, entry.ts, entry.session_id, offset, entry.uuid))
+            if entry and (at := told_time(entry.ts)) >= since:
+                found.append(Entry(entry.prompt, at, entry.session_id, offset, entry.uuid))
     return found
 
 

@@ -155,7 +155,7 @@ def _listed(path: Path, dialect: Dialect) -> Listed | None:
     if size and not events:
         return None
     made = Transcript(path, dialect, events, [])
-    started = made.header.ts if made.header else ""
+    started = next((event.ts for event in events if event.ts), "")
     prompt = next((_text(event) for event in events if event.type == USER), "")
     return Listed(made.session_id, str(path), started, prompt, size, changed)
 

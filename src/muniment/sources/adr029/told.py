@@ -6,7 +6,7 @@ from typing import Any
 
 from muniment.model import events as types
 from muniment.model.codec import mapping
-from muniment.model.events import Event
+from muniment.model.events import Event, told_time
 
 SPOKEN = "spoken"
 """Marks reasoning that was in truth said: the format has no event for the agent's words."""
@@ -67,8 +67,7 @@ def _header(rest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _made(type_: str, line: dict[str, Any], payload: dict[str, Any], time: str = "timestamp") -> Event:
-    at = line.get(time)
-    return Event(type_, at if isinstance(at, str) else "", "", None, payload)
+    return Event(type_, told_time(line.get(time)), "", None, payload)
 
 
 def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from muniment.model import events as types
 from muniment.model.codec import mapping
-from muniment.model.events import Event
+from muniment.model.events import Event, told_time
 
 _NAMED = {"role", "content", "tool_call_id", "tool_name"}
 """Fields of a message that an event has by other names."""
@@ -36,10 +36,10 @@ def _without(fields: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _event(type_: str, entry: dict[str, Any], payload: Any, part: str = "", follows: str | None = None) -> Event:
-    id_, at = str(entry.get("id") or ""), entry.get("timestamp")
+    id_ = str(entry.get("id") or "")
     parent = follows or entry.get("parent_id")
     known = parent if isinstance(parent, str) and parent else None
-    return Event(type_, at if isinstance(at, str) else "", f"{id_}{part}" if id_ else "", known, payload)
+    return Event(type_, told_time(entry.get("timestamp")), f"{id_}{part}" if id_ else "", known, payload)
 
 
 def _header(entry: dict[str, Any]) -> Event:

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from muniment.model import codec
-from muniment.model.events import RECOVERY, Event, Written
+from muniment.model.codec import mapping
+from muniment.model.events import RECOVERY, Event, Written, told_time
 from muniment.sources.dialect import Dialect
 
 FOLDER = ".transcripts"
@@ -61,8 +62,8 @@ class Native(Dialect):
     def events(self, line: bytes) -> list[Event]:
         try:
             return [codec.decode(line, Event)]
-        except msgspec.ValidationError as error:
-            raise ValueError(f"not an event: {error}") from None
+        except msgspec.ValidationError:
+            return [event_of(codec.loads(line))]
 
     def identify(self, line: bytes) -> tuple[str, int] | None:
         try:
@@ -81,7 +82,12 @@ class Native(Dialect):
 
 
 def event_of(value: Any) -> Event:
-    """The event that a line holds which is JSON already. Raises ValueError if it is none."""
+    """The event that a line holds which is JSON already. Raises ValueError if it is none.
+
+    Its time may be a count: the persistence specification's own program writes `time.time()`."""
+    said = mapping(value)
+    if type(ts := said.get("ts")) in (int, float):
+        value = said | {"ts": told_time(ts)}
     try:
         return msgspec.convert(value, Event)
     except msgspec.ValidationError as error:

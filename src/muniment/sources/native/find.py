@@ -53,7 +53,8 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def _is_event(line: dict[str, Any]) -> bool:
-    return line.keys() >= _FIELDS and all(isinstance(line[name], str) for name in ("type", "ts", "uuid"))
+    named = line.keys() >= _FIELDS and all(isinstance(line[name], str) for name in ("type", "uuid"))
+    return named and type(line["ts"]) in (str, int, float)
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
