@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.model.events import COMPACTION, SUMMARY, Event
-from muniment.record.chain import Chain, effective, last_messages, unanswered
+from muniment.record.chain import Chain, Unanswered, effective, last_messages, unanswered
 
 
 def said(uuid: str, type_: str = "user", **payload: object) -> Event:
@@ -65,6 +65,16 @@ def test_calls_without_a_result_are_known() -> None:
         said("3", "tool_result", id="a", output="x"),
     ]
     assert [(call.id, call.uuid) for call in unanswered(events)] == [("b", "2")]
+
+
+def test_calls_are_known_by_other_names_too() -> None:
+    events = [
+        said("1", "tool_call", call_id="a", tool="bash", args={"command": "ls"}),
+        said("2", "tool_call", call_id="b", tool="bash", args={"command": "pwd"}),
+        said("3", "tool_result", call_id="a", result="x"),
+    ]
+    assert unanswered(events) == [Unanswered("b", "bash", {"command": "pwd"}, "2")]
+    assert ids(last_messages(events, 1)) == ["1", "2", "3"]
 
 
 def test_a_fork_never_splits_a_call_from_its_result() -> None:

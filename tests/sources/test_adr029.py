@@ -130,6 +130,23 @@ def test_a_result_finds_its_call_by_id_else_by_the_tool() -> None:
     assert [output for _, output in tools[2:]] == [(Text("nobody's"),)]
 
 
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ({"tool": "a", "parameters": {"x": 1}}, {"result": "two"}),
+        ({"tool_name": "a", "params": {"x": 1}}, {"tool_name": "a", "return_value": "two"}),
+        ({"name": "a", "x": 1}, {"name": "a", "output": "two"}),
+    ],
+)
+def test_the_names_of_other_writers_are_understood(call: dict[str, Any], result: dict[str, Any]) -> None:
+    lines = [{"type": "agent_tool_call", "timestamp": "t"} | call, {"type": "tool_result", "timestamp": "t"} | result]
+    said = [json.dumps(line).encode() + b"\n" for line in lines]
+    (tool,) = blocks(read(SOURCE, b"".join(said)), Tool)
+    assert (tool.name, tool.input, tool.output) == ("a", {"x": 1}, (Text("two"),))
+    claims = {claim.field: claim.value for line in said for claim in SOURCE.claims(line)}
+    assert (claims["tool input"], claims["tool output"]) == ({"x": 1}, "two")
+
+
 def test_an_event_that_says_nothing_it_should_is_kept_as_it_came() -> None:
     rounds = read(SOURCE, b'{"type":"photographer_message","timestamp":"t","words":"hm"}\n')
     assert [block.value for block in blocks(rounds, Unknown)] == [{"words": "hm"}]

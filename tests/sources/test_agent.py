@@ -194,6 +194,15 @@ def test_rounds_begin_at_prompts_and_an_answer_is_one_message() -> None:
     assert [type(block) for block in rounds[1].messages[1].blocks] == [Text, Thinking, Tool]
 
 
+@pytest.mark.parametrize("said", [{"arguments": {"x": 1}}, {"input": {"x": 1}}, {"args": {"x": 1}}, {"x": 1}])
+def test_a_call_is_understood_by_other_names(said: dict[str, Any]) -> None:
+    part = {"type": "tool_call", "id": "c", "name": "ls"} | said
+    message = {"role": "assistant", "content": [part], "model": "m"}
+    line = json.dumps({"type": "message", "id": "00000001", "role": "assistant", "message": message}).encode() + b"\n"
+    assert [(tool.name, tool.input) for tool in blocks(read(SOURCE, line), Tool)] == [("ls", {"x": 1})]
+    assert [claim.value for claim in SOURCE.claims(line) if claim.field == "tool input"] == [{"x": 1}]
+
+
 def test_cached_tokens_are_part_of_the_input_unless_the_total_says_otherwise() -> None:
     example = {"input": 100, "output": 50, "cache_read": 80, "cache_write": 20, "total_tokens": 150}
     assert SOURCE.usage({"usage": example}) == Usage(0, 50, 80, 20)

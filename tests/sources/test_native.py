@@ -184,6 +184,58 @@ def test_a_result_belongs_to_the_call_that_had_the_id_first(project: Project) ->
     assert [(tool.input["path"], tool.output) for tool in blocks(rounds, Tool)] == [("a", (Text("done"),)), ("b", None)]
 
 
+CALLS: list[tuple[Any, tuple[str, Any]]] = [
+    ({"id": "c", "tool": "bash", "args": {"command": "ls"}}, ("bash", {"command": "ls"})),
+    ({"call_id": "c", "tool_name": "bash", "params": {"command": "ls"}}, ("bash", {"command": "ls"})),
+    ({"id": "c", "name": "bash", "arguments": '{"command":"ls"}'}, ("bash", '{"command":"ls"}')),
+    ({"id": "c", "name": "bash", "input": None}, ("bash", None)),
+    ({"id": "c", "tool": "bash"}, ("bash", None)),
+    ({"id": "c", "tool": "bash", "cmd": "ls", "cwd": "/"}, ("bash", {"cmd": "ls", "cwd": "/"})),
+    ({"id": "c", "function": {"name": "bash"}}, ("unnamed", {"function": {"name": "bash"}})),
+    ("ls -l", ("unnamed", "ls -l")),
+]
+"""What a call may say, and what a reader sees of it."""
+
+RESULTS: list[tuple[Any, tuple[Text, ...]]] = [
+    ({"id": "c", "result": "two files"}, (Text("two files"),)),
+    ({"call_id": "c", "tool": "bash", "return_value": {"files": 2}}, (Text('{"files":2}'),)),
+    (
+        {"id": "c", "content": [{"type": "text", "text": "two"}, {"type": "text", "text": "files"}]},
+        (Text("two"), Text("files")),
+    ),
+    ({"id": "c", "output": ["a", "b"], "is_error": True}, (Text('["a","b"]'),)),
+    ({"id": "c", "name": "bash", "stdout": "a", "code": 0}, (Text('{"stdout":"a","code":0}'),)),
+    ({"id": "c", "output": None, "is_error": False}, ()),
+    ({"id": "c"}, ()),
+    ("two files", (Text("two files"),)),
+]
+
+
+def _line(type_: str, payload: Any) -> bytes:
+    return json.dumps({"type": type_, "ts": "t", "uuid": type_, "prev_uuid": None, "payload": payload}).encode() + b"\n"
+
+
+@pytest.mark.parametrize(("payload", "seen"), CALLS, ids=str)
+def test_a_call_is_understood_by_other_names_and_shown_whole_without_any(payload: Any, seen: tuple[str, Any]) -> None:
+    data = _line(types.TOOL_CALL, payload)
+    (tool,) = blocks(read(SOURCE, data), Tool)
+    assert (tool.name, tool.input) == seen
+    assert [claim.value for claim in SOURCE.claims(data) if claim.field == "tool input"] == [seen[1]]
+    assert written(SOURCE, data) == (data, [])
+
+
+@pytest.mark.parametrize(("payload", "seen"), RESULTS, ids=str)
+def test_a_result_is_understood_by_other_names_and_shown_whole_without_any(
+    payload: Any, seen: tuple[Text, ...]
+) -> None:
+    data = _line(types.TOOL_CALL, {"id": "c", "name": "bash", "input": {}}) + _line(types.TOOL_RESULT, payload)
+    (tool,) = blocks(read(SOURCE, data), Tool)
+    assert tool.output == seen
+    claims = [claim.value for claim in SOURCE.claims(data.splitlines()[1]) if claim.field == "tool output"]
+    assert claims == [text.text for text in seen]
+    assert written(SOURCE, data) == (data, [])
+
+
 def test_a_session_begins_with_its_header_and_rounds_with_prompts(project: Project) -> None:
     path = project.transcript(
         SESSION, project.event(types.USER, text="wait", queued=True), project.event("user", text="2")

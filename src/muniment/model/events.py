@@ -15,7 +15,8 @@
 | `recovery` | `offset`, `length`, `sha256` of a damaged span |
 | `terminator` | `end_ts`, `status`, `statistics` |
 
-Any other type is the harness's own, and is kept.
+Any other type is the harness's own, and is kept. Tools are also understood by the names that other writers have for
+`id`, `name`, `input` and `output` (`call_said`, `result_said`); without any of them what is said is shown whole.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
+
+from muniment.model.codec import mapping
 
 HEADER = "header"
 USER = "user"
@@ -47,6 +50,12 @@ GRANTS = frozenset({"allow", "grant", "permission", "permission_grant", "permiss
 """Types that no recorded event may have: a grant of permission belongs to one session and to no file."""
 
 
+_IDS = ("id", "call_id", "tool_call_id", "tool_use_id")
+_NAMES = ("name", "tool", "tool_name")
+_INPUTS = ("input", "args", "arguments", "params", "parameters")
+_OUTPUTS = ("output", "result", "return_value", "content")
+"""Our own name first, then those of other writers."""
+
 _MILLISECONDS_FROM = 100_000_000_000
 """A count of seconds this large would be a year far off; one of milliseconds is 1973."""
 
@@ -61,6 +70,15 @@ class Event(Struct, frozen=True):
     prev_uuid: str | None = None
     """The event that it follows."""
     payload: Any = None
+
+
+class ToolSaid(Struct, frozen=True, gc=False):
+    """What a tool call or its result says, by whatever names."""
+
+    id: str | None
+    name: str | None
+    value: Any
+    """The input of a call, the output of a result."""
 
 
 class Written(Struct, frozen=True, gc=False):
@@ -87,3 +105,38 @@ def told_time(ts: Any) -> str:
     except (ValueError, OverflowError, OSError):
         return ""
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def words_of(payload: Any) -> str | None:
+    """What was said as a single text; None where it is a list of parts, or nothing."""
+    said = mapping(payload)
+    given = (said.get("text"), said.get("content"), payload)
+    return next((words for words in given if isinstance(words, str)), None)
+
+
+def call_said(payload: Any) -> ToolSaid:
+    """What a tool call says."""
+    return _tool_said(payload, _INPUTS)
+
+
+def result_said(payload: Any) -> ToolSaid:
+    """What a tool gave back."""
+    return _tool_said(payload, _OUTPUTS)
+
+
+def _tool_said(payload: Any, names: tuple[str, ...]) -> ToolSaid:
+    said = mapping(payload)
+    id_, name = _first_text(said, _IDS), _first_text(said, _NAMES)
+    given = [said[key] for key in names if key in said]
+    if given:
+        value = next((one for one in given if one is not None), None)
+    elif isinstance(payload, dict):
+        value = {key: one for key, one in said.items() if key not in (id_, name, "is_error")} or None
+    else:
+        value = payload
+    return ToolSaid(said.get(id_ or ""), said.get(name or ""), value)
+
+
+def _first_text(said: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """The first of these fields that holds a text."""
+    return next((name for name in names if isinstance(said.get(name), str) and said[name]), None)

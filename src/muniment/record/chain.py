@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.model.codec import mapping
-from muniment.model.events import COMPACTION, SPOKEN, SUMMARY, TOOL_CALL, TOOL_RESULT, Event
+from muniment.model.events import COMPACTION, SPOKEN, SUMMARY, TOOL_CALL, TOOL_RESULT, Event, call_said, result_said
 
 
 class Boundary(Struct, frozen=True):
@@ -107,11 +107,9 @@ def unanswered(events: Iterable[Event]) -> list[Unanswered]:
     """Calls without a result, in their order."""
     calls: dict[str, Unanswered] = {}
     for event in events:
-        said = mapping(event.payload)
-        id_ = said.get("id")
-        if event.type == TOOL_CALL and isinstance(id_, str):
-            calls[id_] = Unanswered(id_, str(said.get("name")), said.get("input"), event.uuid)
-        elif event.type == TOOL_RESULT and isinstance(id_, str):
+        if event.type == TOOL_CALL and (said := call_said(event.payload)).id:
+            calls[said.id] = Unanswered(said.id, said.name or "unnamed", said.value, event.uuid)
+        elif event.type == TOOL_RESULT and (id_ := result_said(event.payload).id):
             calls.pop(id_, None)
     return list(calls.values())
 
@@ -119,8 +117,6 @@ def unanswered(events: Iterable[Event]) -> list[Unanswered]:
 def last_messages(chain: Sequence[Event], count: int) -> list[Event]:
     """The last `count` events of a chain, and before them the calls whose results are among them: pairs stay whole."""
     start = max(0, len(chain) - count)
-    results = {mapping(e.payload).get("id") for e in chain[start:] if e.type == TOOL_RESULT}
-    calls = [
-        at for at, e in enumerate(chain[:start]) if e.type == TOOL_CALL and mapping(e.payload).get("id") in results
-    ]
+    results = {result_said(e.payload).id for e in chain[start:] if e.type == TOOL_RESULT} - {None}
+    calls = [at for at, e in enumerate(chain[:start]) if e.type == TOOL_CALL and call_said(e.payload).id in results]
     return list(chain[min(calls, default=start) :])

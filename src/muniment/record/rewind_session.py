@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from muniment.errors import Ambiguous, MunimentError, NotFound
 from muniment.model.codec import mapping
-from muniment.model.events import TOOL_CALL, Event
+from muniment.model.events import TOOL_CALL, Event, call_said
 from muniment.record.checkpoint_log import Edit, Rewind
 from muniment.record.checkpoints import LOG, Checkpoints
 from muniment.record.rewind import RewindReport, rewind, undo
@@ -105,8 +105,8 @@ def shell_calls(events: Sequence[Event], to: str | None) -> list[str]:
 
 
 def _command(call: Event) -> str:
-    payload = mapping(call.payload)
-    given = mapping(payload.get("input"))
+    called = call_said(call.payload)
+    given = mapping(called.value)
     said = next((given[name] for name in _COMMANDS if given.get(name)), None)
     words = " ".join(map(str, said)) if isinstance(said, list) else said  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return f"{payload.get('name')}: {' '.join(str(words).split())[:200]}" if words else ""
+    return f"{called.name}: {' '.join(str(words).split())[:200]}" if words else ""

@@ -17,7 +17,7 @@ from muniment import files, sources
 from muniment.errors import Ambiguous, NotFound, UnknownFormat, Unsupported
 from muniment.model import Problem
 from muniment.model.codec import mapping
-from muniment.model.events import COMPACTION, HEADER, SUMMARY, TERMINATOR, USER, Event
+from muniment.model.events import COMPACTION, HEADER, SUMMARY, TERMINATOR, USER, Event, words_of
 from muniment.record.chain import boundary_of
 from muniment.record.disk import segments
 from muniment.record.read import Line, Mode, is_record, read
@@ -171,8 +171,7 @@ def _first_lines(path: Path) -> list[bytes]:
 
 
 def _text(event: Event) -> str:
-    said = mapping(event.payload).get("text")
-    return " ".join(said.split())[:200] if isinstance(said, str) else ""
+    return " ".join((words_of(event.payload) or "").split())[:200]
 
 
 def find(root: Path, name: str, dialect: Dialect) -> Path:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
+from muniment.sources.recorded import claims as claims_of
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -34,20 +35,20 @@ def _said(key: str, kind: str, line: dict[str, Any]) -> Iterator[Claim]:
         case "agent_thinking" if isinstance(line.get("text"), str):
             yield Claim(key, "text" if line.get("spoken") is True else "thinking", line["text"])
         case "agent_tool_call" | "tool_call":
-            yield Claim(key, "tool call", line.get("tool"))
-            yield Claim(key, "tool input", line.get("parameters", line.get("args")))
+            yield from claims_of.call(key, _without(line, "type", "kind", "timestamp"))
         case "tool_result":
             yield Claim(key, "error flag", line.get("is_error", line.get("success")))
-            yield from _output(key, line.get("result", line.get("error_code")))
+            yield from claims_of.output(key, _result(line))
         case _:
             return
 
 
-def _output(key: str, result: Any) -> Iterator[Claim]:
-    if isinstance(result, str):
-        yield Claim(key, "tool output", result)
-    parts = cast("list[Any]", result) if isinstance(result, list) else []
-    if parts and all(isinstance(mapping(part).get("type"), str) for part in parts):
-        for number, part in enumerate(parts):
-            if isinstance(words := mapping(part).get("text"), str):
-                yield Claim(f"{key} {number}", "tool output", words)
+def _result(line: dict[str, Any]) -> dict[str, Any]:
+    """The program tells whether a call succeeded, and gives back nothing else than the name of an error."""
+    if isinstance(line.get("type"), str):
+        return _without(line, "type", "timestamp")
+    return {"output": line.get("error_code")} | _without(line, "kind", "timestamp", "error_code")
+
+
+def _without(line: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in names}

@@ -50,8 +50,9 @@ def _programs(kind: str, line: dict[str, Any]) -> Event:
         case "tool_call":
             return _made(types.TOOL_CALL, line, _renamed(rest, tool="name", args="input"))
         case "tool_result":
+            said = {"output": None} | _renamed(rest, tool="name", error_code="output")
             failed = {"is_error": not rest["success"]} if isinstance(rest.get("success"), bool) else {}
-            return _made(types.TOOL_RESULT, line, _renamed(rest, tool="name", error_code="output") | failed)
+            return _made(types.TOOL_RESULT, line, said | failed)
         case "footer":
             statistics = _without(rest, "ended_at")
             said = {"end_ts": rest.get("ended_at"), "statistics": statistics}

@@ -8,6 +8,7 @@ from typing import Any, cast
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
+from muniment.sources.recorded.claims import call
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -49,8 +50,7 @@ def _part(key: str, part: dict[str, Any], words: str) -> Iterator[Claim]:
         case "thinking":
             yield Claim(key, "thinking", part.get("thinking"))
         case "tool_call":
-            yield Claim(key, "tool call", (part.get("id"), part.get("name")))
-            yield Claim(key, "tool input", part.get("arguments"))
+            yield from call(key, {name: value for name, value in part.items() if name != "type"})
         case "image" if isinstance(part.get("data"), str):
             yield Claim(key, "image", part["data"])
         case kind:

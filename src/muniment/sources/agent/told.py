@@ -82,8 +82,9 @@ def _part(part: Any) -> tuple[str, dict[str, Any]]:
     if kind == "thinking" and isinstance(thought, str):
         return types.THINKING, {"text": thought} | _without(fields, "type", "thinking")
     if kind == "tool_call":
-        named = {"id": fields.get("id"), "name": fields.get("name"), "input": fields.get("arguments")}
-        return types.TOOL_CALL, named | _without(fields, "type", "id", "name", "arguments")
+        rest = _without(fields, "type")
+        said = types.call_said(rest)
+        return types.TOOL_CALL, _without(rest, "arguments") | {"id": said.id, "name": said.name, "input": said.value}
     return types.ASSISTANT, _said([part])
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from muniment.model import codec
 from muniment.model.codec import mapping
 from muniment.sources.base import Claim
+from muniment.sources.recorded import claims as claims_of
 
 _WORDS = {"user": "text", "assistant": "text", "thinking": "thinking", "summary": "text"}
 
@@ -18,7 +19,7 @@ def claims(line: bytes) -> Iterator[Claim]:
         event = mapping(codec.loads(line))
     except ValueError:
         return
-    kind, key, payload = str(event.get("type")), str(event.get("uuid")), mapping(event.get("payload"))
+    kind, key, payload = str(event.get("type")), str(event.get("uuid")), event.get("payload")
     found = list(_said(key, kind, payload))
     if not found:
         if event:
@@ -29,29 +30,15 @@ def claims(line: bytes) -> Iterator[Claim]:
     yield from found
 
 
-def _said(key: str, kind: str, payload: dict[str, Any]) -> Iterator[Claim]:
+def _said(key: str, kind: str, payload: Any) -> Iterator[Claim]:
     if kind in _WORDS:
-        yield from _words(key, payload, _WORDS[kind])
+        yield from claims_of.words(key, payload, _WORDS[kind])
+        about = mapping(payload)
         for field in ("model", "usage", "signature"):
-            if payload.get(field) is not None:
-                yield Claim(key, field, payload[field])
+            if about.get(field) is not None:
+                yield Claim(key, field, about[field])
     elif kind == "tool_call":
-        yield Claim(key, "tool call", (payload.get("id"), payload.get("name")))
-        yield Claim(key, "tool input", payload.get("input"))
+        yield from claims_of.call(key, payload)
     elif kind == "tool_result":
-        yield Claim(key, "error flag", payload.get("is_error"))
-        output = payload.get("output")
-        yield from _words(key, {"text": output} if isinstance(output, str) else {"content": output}, "tool output")
-
-
-def _words(key: str, payload: dict[str, Any], field: str) -> Iterator[Claim]:
-    text, content = payload.get("text"), payload.get("content")
-    if isinstance(text, str):
-        yield Claim(key, field, text)
-        return
-    for number, part in enumerate(cast("list[Any]", content) if isinstance(content, list) else []):
-        fields = mapping(part)
-        if fields.get("type") == "text" and isinstance(fields.get("text"), str):
-            yield Claim(f"{key} {number}", field, fields["text"])
-        elif fields.get("type") == "image" and isinstance(fields.get("data"), str):
-            yield Claim(f"{key} {number}", "image", fields["data"])
+        yield Claim(key, "error flag", mapping(payload).get("is_error"))
+        yield from claims_of.output(key, payload)

@@ -14,8 +14,8 @@ from muniment.sources.builder import RoundBuilder
 def said(event: Event, ref: Ref, into: RoundBuilder) -> list[Block]:
     """The blocks of something that was said; an event that says nothing as it should is kept as it came."""
     payload = mapping(event.payload)
-    text, content = payload.get("text"), payload.get("content")
-    if isinstance(text, str):
+    text, content = types.words_of(event.payload), payload.get("content")
+    if text is not None:
         return [_thought(payload, text, ref)] if event.type == types.THINKING else [Text(text, ref)]
     if isinstance(content, list):
         return [_part(part, ref, into) for part in cast("list[Any]", content)]

@@ -181,10 +181,9 @@ class RoundReader:
     # -- tools
 
     def _call(self, event: Event, ref: Ref) -> None:
-        payload = mapping(event.payload)
-        id_, name = payload.get("id"), payload.get("name")
-        own = id_ if isinstance(id_, str) and id_ else f"call-{ref.offset}"
-        tool = Tool(own, str(name or "unnamed"), payload.get("input"), ref=ref)
+        said = types.call_said(event.payload)
+        own = said.id or f"call-{ref.offset}"
+        tool = Tool(own, said.name or "unnamed", said.value, ref=ref)
         draft = self._answer(event, ref)
         if own in self.round.calls:
             draft.blocks.append(tool)  # an id that is taken: the result belongs to the call that had it first
@@ -192,19 +191,18 @@ class RoundReader:
             self.round.call(draft, tool)
 
     def _result(self, event: Event, ref: Ref) -> None:
-        payload = mapping(event.payload)
-        id_, failed = payload.get("id"), payload.get("is_error")
-        own = id_ if isinstance(id_, str) and id_ else self._unanswered(payload.get("name")) or f"result-{ref.offset}"
-        plain = structs.replace(ref, plain=isinstance(payload.get("output"), str))
+        said, failed = types.result_said(event.payload), mapping(event.payload).get("is_error")
+        own = said.id or self._unanswered(said.name) or f"result-{ref.offset}"
+        plain = structs.replace(ref, plain=isinstance(said.value, str))
         is_error = failed if isinstance(failed, bool) else None
-        self.round.result(own, output=parts.output(payload.get("output"), self.round), is_error=is_error, result=plain)
+        self.round.result(own, output=parts.output(said.value, self.round), is_error=is_error, result=plain)
         self.open = None
 
-    def _unanswered(self, name: Any) -> str | None:
+    def _unanswered(self, name: str | None) -> str | None:
         """The call that a result without an id belongs to: the first of that tool, or the last of any, without one."""
         calls = [draft.blocks[place] for draft, place in self.round.calls.values()]
         waiting = [tool for tool in calls if isinstance(tool, Tool) and tool.output is None]
-        if isinstance(name, str):
+        if name is not None:
             return next((tool.id for tool in waiting if tool.name == name), None)
         return waiting[-1].id if waiting else None
 
