@@ -112,6 +112,26 @@ def test_sessions_of_one_project_are_told_apart(project: Project) -> None:
     assert found == {SESSION: [None], other: [None, "task-a"], "gone": ["task-b"], "task-c": ["task-c"]}
 
 
+def test_a_file_given_by_itself_brings_its_own_session_and_no_other(project: Project) -> None:
+    other = "6d2f0000-0000-5000-8000-000000000001"
+    main, foreign = project.transcript(), project.transcript(other)
+    project.write(f".transcripts/{other}.jsonl.s1", project.event(types.ASSISTANT, text="on"))
+    mine, _, lonely = (
+        project.sidechain("task-a"),
+        project.sidechain("task-b", other),
+        project.sidechain("task-c", "gone"),
+    )
+    own = [(SESSION, [None, "task-a"])]
+    for given, expected in (
+        (main, own),
+        (mine, own),
+        (foreign.with_name(foreign.name + ".s1"), [(other, [None, "task-b", "segment-1"])]),
+        (lonely, [("gone", ["task-c"])]),
+    ):
+        found = find_in(given, {"HOME": "/nowhere"})
+        assert [(one.native_id or one.session_id, [file.id for file in one.files]) for one in found] == expected
+
+
 def test_a_session_without_a_header_is_named_by_its_file(project: Project) -> None:
     path = project.write(".transcripts/night-shift.jsonl", project.event(types.USER, text="go"))
     assert SOURCE.matches(path, path.read_bytes())

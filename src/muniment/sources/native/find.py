@@ -58,31 +58,44 @@ def _is_event(line: dict[str, Any]) -> bool:
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
-    """One session per transcript, with its segments and subagents; those without a transcript make one of their own."""
-    mains: dict[Path, str] = {}
-    parts: dict[Path, list[Path]] = {}
-    orphans: dict[tuple[Path, str], list[SourceFile]] = {}
+    """One session per transcript, with its segments and subagents; those without a transcript make one of their own.
+
+    A file that is given by itself brings the rest of its session, and nothing of another."""
+    projects: dict[Path, set[Path]] = {}
     for path in paths:
-        parts.setdefault(_project(path) or root, []).append(path)
-    for project, found in parts.items():
-        mains = {path: _session(path) for path in found if _is_main(path)}
-        sides = [path for path in _beside(project, found) if path not in mains]
-        for path in sides:
-            if made := _part(path, project):
-                orphans.setdefault((project, _parent(path)), []).append(made)
-        for path, native in mains.items():
-            yield from _found(path, native, project, orphans.pop((project, native), []), known_homes)
-    for (project, native), left in orphans.items():
+        projects.setdefault(_project(path) or root, set()).add(path)
+    for project, given in projects.items():
+        yield from _gathered(project, given, known_homes)
+
+
+def _gathered(project: Path, given: set[Path], known_homes: Sequence[Path]) -> Iterator[Found]:
+    mains = {path: _session(path) for path in sorted(given) if _is_main(path)}
+    parents = {path: _parent(path) for path in _beside(project, given) if path not in mains}
+    meant = {*mains.values(), *(parent for path, parent in parents.items() if path in given)}
+    mains |= _transcripts_of(project, meant - {*mains.values()})
+    parts: dict[str, list[SourceFile]] = {}
+    for path, parent in parents.items():
+        if parent in meant and (made := _part(path, project)):
+            parts.setdefault(parent, []).append(made)
+    for main, native in mains.items():
+        yield from _found(main, native, project, parts.pop(native, []), known_homes)
+    for native, left in parts.items():
         yield from _found(None, native, project, left, known_homes)
+
+
+def _transcripts_of(project: Path, sessions: set[str]) -> dict[Path, str]:
+    """The transcripts of sessions of which only a part was given, where they are in their place."""
+    there = {path.stem: path for path in candidates(project) if sessions and path.stem in sessions and _is_main(path)}
+    return {path: name for name, path in there.items() if matches(path, head_of(path))}
 
 
 def _project(path: Path) -> Path | None:
     return path.parent.parent if path.parent.name in (FOLDER, SIDECHAINS) else None
 
 
-def _beside(project: Path, found: list[Path]) -> list[Path]:
-    """What was found, and what lies beside it: a transcript that is given by itself brings its parts."""
-    return sorted({*found, *(path for path in candidates(project) if not _is_main(path))})
+def _beside(project: Path, given: set[Path]) -> list[Path]:
+    """What was given, and the parts of sessions that lie beside it."""
+    return sorted({*given, *(path for path in candidates(project) if not _is_main(path))})
 
 
 def _is_main(path: Path) -> bool:
