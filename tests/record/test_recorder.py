@@ -13,6 +13,7 @@ import pytest
 from muniment.errors import Ambiguous, NotFound, NotRecorded, Unsupported
 from muniment.record import Recorder, append_history, append_transcript, close_all, read_history, resume
 from muniment.record.forking import fork
+from muniment.record.sidechains import Sidechain
 from muniment.record.transcript import dialect_named, load, recorded
 
 CANARY = "canary-grant-8c1f"
@@ -343,6 +344,23 @@ def test_the_parent_learns_status_and_summary_and_never_reads(project: Path, mon
     ]
     assert not any("good.jsonl" in path for path in opened), "nobody opens it once it is closed"
     assert types(project / ".sidechains" / "bad.jsonl")[-1] == "terminator"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [(RuntimeError("boom"), "failed", "RuntimeError: boom"), (SystemExit(143), "terminated", "SystemExit: 143")],
+)
+def test_a_summary_that_was_set_outlives_the_error(project: Path, error: BaseException, status: str, told: str) -> None:
+    def subagent(child: Sidechain) -> None:
+        child.summary = "three callers"
+        raise error
+
+    with pytest.raises(type(error)), Recorder.start(cwd=project) as rec, rec.sidechain("task") as child:
+        subagent(child)
+    (parent,) = (event["payload"] for event in events(rec.path) if event["type"] == "sidechain")
+    assert parent == {"task_id": "task", "status": status, "summary": "three callers", "error": told}
+    last = events(child.path)[-1]["payload"]
+    assert (last["status"], last["summary"], last["error"]) == (status, "three callers", told)
 
 
 def test_sidechains_share_a_budget(project: Path) -> None:

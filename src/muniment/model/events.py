@@ -10,7 +10,7 @@
 | `compaction_boundary` | `headUuid`, `anchorUuid`, `tailUuid`, `summary_event_uuid`, `first_kept`, `tokens_before` |
 | `branch` | `parent_session`, `parent_path`, `fork_uuid`, `summary` |
 | `checkpoint` | `path`, `sha256` (null: there was no such file), `mode` |
-| `sidechain` | `task_id`, `status`, `summary` |
+| `sidechain` | `task_id`, `status`, `summary`, `error` where one came after the summary |
 | `restriction` | `tool`, `pattern`: what the session may not do, and no session resumed from it either |
 | `recovery` | `offset`, `length`, `sha256` of a damaged span |
 | `terminator` | `end_ts`, `status`, `statistics` |

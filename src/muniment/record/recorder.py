@@ -258,7 +258,7 @@ class Recorder:
             yield made
 
     def _sidechain_ended(self, result: Result) -> None:
-        self.event(SIDECHAIN, {"task_id": result.task_id, "status": result.status, "summary": result.summary})
+        self.event(SIDECHAIN, result.said)
 
     def _forbid(self, rule: Rule) -> None:
         self.event(RESTRICTION, {"tool": rule.tool, "pattern": rule.pattern}, durable=True)

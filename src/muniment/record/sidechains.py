@@ -41,6 +41,14 @@ class Result(Struct, frozen=True):
     task_id: str
     status: Status
     summary: str = ""
+    error: str = ""
+    """What ended a subagent that had set its summary; without one, the summary tells it."""
+
+    @property
+    def said(self) -> dict[str, str]:
+        """As the parent's transcript tells it."""
+        told = {"task_id": self.task_id, "status": self.status, "summary": self.summary}
+        return told | ({"error": self.error} if self.error else {})
 
 
 class Sidechain:
@@ -53,6 +61,7 @@ class Sidechain:
         self.max_bytes = max_bytes
         self.status: Status = "running"
         self.summary = ""
+        self.error = ""
         self._log = Log(self.path, dialect)
         self._last: str | None = None
         self._budget = 0
@@ -63,17 +72,21 @@ class Sidechain:
         """Record something the subagent did."""
         return self._put(type_, payload, durable, self._spend)
 
-    def finish(self, status: Status, summary: str = "") -> Result:
+    def finish(self, status: Status, summary: str = "", error: str = "") -> Result:
         """The end: on disk when this returns. The last word is written even when the budget is spent."""
         if self.status == "running":
-            self.status, self.summary = "failed", summary
+            self.status, self.summary, self.error = "failed", summary, error
             try:
-                said = {"end_ts": now(), "status": status, "summary": summary}
+                said = {"end_ts": now(), "status": status, "summary": summary} | ({"error": error} if error else {})
                 self._put(TERMINATOR, said, durable=True, spend=lambda _: None)
                 self.status = status
             finally:
                 self._log.close()
-        return Result(self.task_id, self.status, self.summary)
+        return self.result
+
+    @property
+    def result(self) -> Result:
+        return Result(self.task_id, self.status, self.summary, self.error)
 
     def _put(self, type_: str, payload: Any, durable: bool, spend: Callable[[int], None]) -> Ack:
         event = Event(type_, now(), self.dialect.new_id(), self._last, payload)
@@ -131,11 +144,12 @@ def run(chain: Sidechain, done: Callable[[Result], None]) -> Generator[Sidechain
             status: Status = "terminated" if isinstance(error, (SystemExit, KeyboardInterrupt)) else "failed"
             _end(chain, done, status, f"{type(error).__name__}: {error}")
             raise
-        _end(chain, done, "completed", chain.summary)
+        _end(chain, done, "completed")
 
 
-def _end(chain: Sidechain, done: Callable[[Result], None], status: Status, summary: str) -> None:
+def _end(chain: Sidechain, done: Callable[[Result], None], status: Status, error: str = "") -> None:
+    """The summary that was set stays the summary, whatever went wrong behind it."""
     try:
-        chain.finish(status, summary)
+        chain.finish(status, chain.summary or error, error if chain.summary else "")
     finally:
-        done(Result(chain.task_id, chain.status, chain.summary))
+        done(chain.result)

@@ -209,14 +209,14 @@ class RoundReader:
     def _sidechain(self, event: Event, ref: Ref) -> None:
         """A subagent has ended: it belongs to the call that names it, else to the one that is waiting."""
         payload = mapping(event.payload)
-        task, summary = payload.get("task_id"), payload.get("summary")
+        task, told = payload.get("task_id"), (payload.get("summary"), payload.get("error"))
         named = [name for name in (payload.get("call"), task) if isinstance(name, str) and name in self.round.calls]
         call = named[0] if named else self._unanswered(None)
         if call and isinstance(task, str):
             draft, place = self.round.calls[call]
             tool = draft.blocks[place]
             draft.blocks[place] = structs.replace(tool, sidechain=task) if isinstance(tool, Tool) else tool
-        text = summary if isinstance(summary, str) else ""
+        text = "\n\n".join(words for words in told if isinstance(words, str) and words)
         self.round.add(Happening("sidechain", text, event.payload, ref))
 
     # -- around it
