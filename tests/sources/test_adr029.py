@@ -105,10 +105,11 @@ def test_events_become_messages_tools_and_happenings() -> None:
     assert [block.text for block in blocks(rounds, Thinking)] == ["The lamps are above the quay."]
     shown = {block.kind: block.text for block in blocks(rounds, Event) if block.text}
     assert shown == {
-        "snapshot_created": "warmer",
-        "mask_generated": "water",
-        "vocabulary_gap_logged": "No word for this grey.",
-        "taste_confirmation": "grey water",
+        "snapshot_created": "- hash: b7d02f\n- label: warmer",
+        "mask_generated": "- name: water\n- provider: coarse-agent\n- target: the basin",
+        "vocabulary_gap_logged": "- description: No word for this grey.",
+        "taste_proposal": '- update: {"file":"taste.md","add":"grey water"}',
+        "taste_confirmation": "- update: grey water",
     }
     kept = {block.kind: block.detail for block in blocks(rounds, Event)}
     assert kept["taste_proposal"] == PAYLOADS["taste_proposal"]
@@ -150,6 +151,11 @@ def test_the_names_of_other_writers_are_understood(call: dict[str, Any], result:
 def test_an_event_that_says_nothing_it_should_is_kept_as_it_came() -> None:
     rounds = read(SOURCE, b'{"type":"photographer_message","timestamp":"t","words":"hm"}\n')
     assert [block.value for block in blocks(rounds, Unknown)] == [{"words": "hm"}]
+
+
+def test_the_end_shows_what_is_more_than_counts() -> None:
+    line = b'{"type":"session_end","timestamp":"t","statistics":{"events":9},"status":"completed","mood":"calm"}\n'
+    assert [block.text for block in blocks(read(SOURCE, line), Event)] == ["- mood: calm"]
 
 
 # -- the program's own lines

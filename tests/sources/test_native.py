@@ -279,6 +279,17 @@ def test_a_subagent_is_tied_to_the_call_that_waits_for_it(project: Project) -> N
     assert [event.text for event in blocks(rounds, Event) if event.kind == "sidechain"] == ["found it"]
 
 
+def test_events_of_an_editor_are_shown_here_too(project: Project) -> None:
+    told = [
+        project.event("snapshot_created", hash="b7d02f", label=None),
+        project.event("taste_proposal", update={"add": "grey"}),
+        project.event("heartbeat", beats=3),
+    ]
+    rounds = read(SOURCE, project.transcript(SESSION, *told).read_bytes())
+    shown = [block.text for block in blocks(rounds, Event) if block.text]
+    assert shown == ["- hash: b7d02f", '- update: {"add":"grey"}']
+
+
 def test_compactions_forks_and_everything_else_are_kept(project: Project) -> None:
     told = [
         project.event(types.SUMMARY, text="S"),

@@ -13,6 +13,10 @@
 | `sidechain` | `task_id`, `status`, `summary`, `error` where one came after the summary |
 | `restriction` | `tool`, `pattern`: what the session may not do, and no session resumed from it either |
 | `recovery` | `offset`, `length`, `sha256` of a damaged span |
+| `snapshot_created` | `hash`, `label` |
+| `mask_generated` | `name`, `provider`, `target` |
+| `vocabulary_gap_logged` | `description`, `workaround` |
+| `taste_proposal`, `taste_confirmation` | `update` |
 | `terminator` | `end_ts`, `status`, `statistics` |
 
 Any other type is the harness's own, and is kept. Tools are also understood by the names that other writers have for
@@ -45,6 +49,11 @@ TERMINATOR = "terminator"
 
 SPOKEN = frozenset({USER, ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, SUMMARY})
 """Types that make up the conversation; the others tell what happened around it."""
+
+SHOWN = frozenset(
+    {"snapshot_created", "mask_generated", "vocabulary_gap_logged", "taste_proposal", "taste_confirmation"}
+)
+"""Types beside the conversation that a reader wants to see, with all that they say."""
 
 GRANTS = frozenset({"allow", "grant", "permission", "permission_grant", "permission_granted"})
 """Types that no recorded event may have: a grant of permission belongs to one session and to no file."""

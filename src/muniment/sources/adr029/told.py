@@ -7,6 +7,7 @@ from typing import Any
 from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event, told_time
+from muniment.sources.recorded.parts import fields_shown
 
 SPOKEN = "spoken"
 """Marks reasoning that was in truth said: the format has no event for the agent's words."""
@@ -83,19 +84,9 @@ def _renamed(fields: dict[str, Any], **names: str) -> dict[str, Any]:
 
 
 def words(event: Event) -> str:
-    """What a reader wants to see of an event of the format's own."""
-    said = mapping(event.payload)
-    told = [said.get(name) for name in _WORDS.get(event.type, ())]
-    return "\n\n".join(part for part in told if isinstance(part, str) and part)
+    """What a reader wants to see of an event of the format's own: all of it; of the end, what is more than counts."""
+    ended = event.type == types.TERMINATOR
+    return fields_shown(_without(mapping(event.payload), *(_COUNTS if ended else ())))
 
 
-_WORDS: dict[str, tuple[str, ...]] = {
-    "snapshot_created": ("label",),
-    "mask_generated": ("name",),
-    "vocabulary_gap_logged": ("description", "workaround"),
-    "taste_proposal": ("update",),
-    "taste_confirmation": ("update",),
-    "proposal": ("summary",),
-    "note": ("text", "msg"),
-    "write_failure": ("error",),
-}
+_COUNTS = ("end_ts", "status", "statistics")

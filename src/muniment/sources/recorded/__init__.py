@@ -22,6 +22,7 @@ from muniment.sources.lines import Record
 from muniment.sources.lines import records as split
 from muniment.sources.losses import Losses
 from muniment.sources.recorded import lines
+from muniment.sources.recorded.parts import fields_shown
 from muniment.sources.recorded.read import read
 from muniment.sources.recorded.retell import Teller, told_usage
 
@@ -52,7 +53,7 @@ class RecordedSource(Source):
 
     def shown(self, event: Event) -> str:
         """The words of an event of the harness's own that a reader wants to see."""
-        return ""
+        return fields_shown(mapping(event.payload)) if event.type in types.SHOWN else ""
 
     def usage(self, payload: dict[str, Any]) -> Usage | None:
         """The tokens that an answer tells."""

@@ -30,9 +30,19 @@ def output(value: Any, into: RoundBuilder) -> tuple[Text | Media | Unknown, ...]
         return (Text(value),)
     given = cast("list[Any]", value) if isinstance(value, list) else []
     if not given or not all(isinstance(mapping(part).get("type"), str) for part in given):
-        return (Text(codec.encode(value).decode()),)
+        return (Text(_as_text(value)),)
     made = [(part, _part(part, Ref(), into)) for part in given]
     return tuple(b if isinstance(b, (Text, Media, Unknown)) else Unknown("part", part) for part, b in made)
+
+
+def fields_shown(fields: dict[str, Any]) -> str:
+    """What an event says beside the conversation, a line for each field: so it is seen, and found."""
+    told = {name: value for name, value in fields.items() if value is not None}
+    return "\n".join(f"- {name}: {_as_text(value)}" for name, value in told.items())
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else codec.encode(value).decode()
 
 
 def _part(part: Any, ref: Ref, into: RoundBuilder) -> Block:
