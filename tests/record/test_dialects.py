@@ -66,6 +66,24 @@ def test_a_resumed_agent_session_goes_on_in_its_file_and_respects_compaction(pro
     assert compaction["tokens_before"] == 45000
 
 
+def test_every_answer_of_an_agent_session_names_its_model_and_counts_its_tokens(project: Path) -> None:
+    started = Recorder.start(cwd=project, dialect="agent", model="m1", about={"provider": "p1"})
+    with started as rec:
+        talk(rec)
+        rec.assistant("One file.", usage={"input": 100, "output": 50, "cache_read": 80, "cache_write": 20})
+        rec.assistant("Another model.", model="m2", usage={"input": 3, "output": 2, "cache_read": 80})
+    with Recorder.resume("last", cwd=project, dialect="agent") as again:
+        again.assistant("The last one goes on.", usage={"input": 3, "output": 2, "total_tokens": 7})
+        with again.fork() as child:
+            child.assistant("And in the fork.")
+    said = [line["message"] for path in (rec.path, child.path) for line in lines(path) if "message" in line]
+    answers = [message for message in said if message["role"] == "assistant"]
+    told = [(message.get("model"), message.get("provider")) for message in answers]
+    assert told == [("m1", "p1"), ("m1", "p1"), ("m2", "p1"), ("m2", "p1"), *told[:4], ("m2", "p1")]
+    assert [message["usage"]["total_tokens"] for message in answers[1:4]] == [150, 85, 7]
+    assert all("model" not in message for message in said if message not in answers)
+
+
 def test_a_forked_agent_session_names_its_parent_and_its_folder(project: Path) -> None:
     rec = Recorder.start(cwd=project, dialect="agent")
     for n in range(12):

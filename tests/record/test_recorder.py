@@ -77,6 +77,20 @@ def test_the_minimal_program_of_the_specification_is_resumed(project: Path) -> N
         assert rec.problems == []
 
 
+def test_resumed_and_forked_sessions_say_who_runs(project: Path) -> None:
+    with Recorder.start(cwd=project, agent="reviewer", model="m1", about={"provider": "p1", "mood": "calm"}) as rec:
+        rec.user("one")
+        with rec.fork() as child:
+            child.user("two")
+    with Recorder.resume(rec.session_id, project) as again, fork(rec.session_id, project) as other:
+        assert types(again.path) == ["header"]
+    for made in (child, again, other):
+        header = events(made.path)[0]["payload"]
+        assert (header["agent"], header["model"], header["provider"]) == ("reviewer", "m1", "p1")
+        assert "mood" not in header
+    assert all("model" not in event["payload"] for event in events(rec.path)[1:])
+
+
 def test_outputs_and_what_close_guarantees(project: Path) -> None:
     rec = Recorder.start(cwd=project)
     assert rec.outputs.history_offset is None

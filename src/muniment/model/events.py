@@ -50,6 +50,9 @@ TERMINATOR = "terminator"
 SPOKEN = frozenset({USER, ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, SUMMARY})
 """Types that make up the conversation; the others tell what happened around it."""
 
+ANSWERS = frozenset({ASSISTANT, THINKING, TOOL_CALL})
+"""What the agent says and does."""
+
 SHOWN = frozenset(
     {"snapshot_created", "mask_generated", "vocabulary_gap_logged", "taste_proposal", "taste_confirmation"}
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from muniment.record.chain import effective
 from muniment.record.permissions import restrictions_in
 from muniment.record.recorder import FORKED_MESSAGES, Recorder
-from muniment.record.starting import Parent, home_of, root_of
+from muniment.record.starting import Parent, carried, home_of, root_of
 from muniment.record.transcript import ancestry, dialect_named, dialect_of, find, load
 
 
@@ -27,5 +27,5 @@ def fork(
     line = ancestry(base, load(path, spoken))
     events = [event for transcript in line for event in transcript.events]
     cwd = Path(line[-1].cwd or Path.cwd())
-    parent = Parent(line[-1].session_id, path, cwd, effective(events), restrictions_in(events))
+    parent = Parent(line[-1].session_id, path, cwd, effective(events), restrictions_in(events), carried(line[-1]))
     return Recorder.branch(parent, base, home_of(home), spoken, last, summary)

@@ -27,7 +27,9 @@ from msgspec import structs
 
 from muniment import files
 from muniment.errors import MunimentError
+from muniment.model.codec import mapping
 from muniment.model.events import (
+    ANSWERS,
     ASSISTANT,
     BRANCH,
     CHECKPOINT,
@@ -52,7 +54,7 @@ from muniment.record.log import Log
 from muniment.record.permissions import Ledger, Rule, restrictions_in
 from muniment.record.places import remember
 from muniment.record.sidechains import Result, Sidechain
-from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of
+from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of, who_runs
 from muniment.record.transcript import Transcript, ancestry, dialect_named, dialect_of, find, load, safe_id
 from muniment.record.values import Call, Closed, Outputs, Recorded
 from muniment.sources.dialect import Dialect
@@ -83,6 +85,7 @@ class Recorder:
         self._chain = Chain()
         self._counts: Counter[str] = Counter()
         self._last: str | None = None
+        self._who: dict[str, Any] = {}
         self._checkpoints: Checkpoints | None = None
         self._closed: Closed | None = None
         self._mutex = threading.Lock()
@@ -148,7 +151,8 @@ class Recorder:
         cls, parent: Parent, root: Path, home: Path, dialect: Dialect, last: int = FORKED_MESSAGES, summary: str = ""
     ) -> Recorder:
         """Begin a session with the last messages of another; a call and its result stay together."""
-        header = new_header(str(uuid.uuid4()), parent.cwd, about={"forked_from": parent.session_id})
+        about = {"forked_from": parent.session_id, **parent.who}
+        header = new_header(str(uuid.uuid4()), parent.cwd, about=about)
         child = cls._begun(dialect, root, home, header, seal=False)
         copies = last_messages(parent.chain, last)
         child._record([child._new(BRANCH, branch_of(parent, copies, summary))])
@@ -163,6 +167,7 @@ class Recorder:
     def _begun(cls, dialect: Dialect, root: Path, home: Path, header: Event, seal: bool) -> Recorder:
         made = cls(Path(header.payload["cwd"]), root, home, dialect, dialect.place(root, header), seal)
         made.session_id = header.payload["session_id"]
+        made._who = who_runs(header.payload)
         if dialect.ignored_by_git:
             files.write_if_changed(dialect.folder(root) / ".gitignore", b"*\n")
         made._record([header], durable=True)
@@ -182,6 +187,7 @@ class Recorder:
         if self.dialect.resumes_in_place and events:
             self._last = events[-1].uuid
             self.session_id = line[-1].session_id
+            self._who = carried(line[-1])
 
     # -- what happens
 
@@ -217,8 +223,7 @@ class Recorder:
         """Anything else, by any name except that of a grant. The same `uuid` again changes nothing."""
         if type in GRANTS:
             raise ValueError(f"an event {type!r} is not recorded: grants belong to one session and to no file")
-        event = Event(type, now(), uuid or self.dialect.new_id(), self._last, payload)
-        return self._record([event], durable)
+        return self._record([self._new(type, payload, uuid)], durable)
 
     def compact(self, summary: str, first_kept: str | None = None, tokens_before: int | None = None) -> Recorded:
         """From now on the agent sees `summary` in place of everything before `first_kept`, or of everything."""
@@ -282,7 +287,8 @@ class Recorder:
 
     def fork(self, last: int = FORKED_MESSAGES, summary: str = "") -> Recorder:
         """A new session with the last messages of this one; this one is not touched, and may go on."""
-        parent = Parent(self.session_id, self.path, self.cwd, self._chain.events, self.permissions.restrictions)
+        restrictions = self.permissions.restrictions
+        parent = Parent(self.session_id, self.path, self.cwd, self._chain.events, restrictions, self._who)
         return Recorder.branch(parent, self.root, self.home, self.dialect, last, summary)
 
     # -- ending
@@ -341,6 +347,8 @@ class Recorder:
         return self._record([self._new(type_, said | dict(more))], durable)
 
     def _new(self, type_: str, payload: Any, id_: str | None = None, prev: str | None = None) -> Event:
+        if self.dialect.answers_name_model and type_ in ANSWERS:
+            payload = {name: self._who[name] for name in ("model", "provider") if name in self._who} | mapping(payload)
         return Event(type_, now(), id_ or self.dialect.new_id(), prev or self._last, payload)
 
     def _record(self, events: Sequence[Event], durable: bool = False) -> Recorded:

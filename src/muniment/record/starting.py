@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from muniment import config
 from muniment.model.codec import mapping
-from muniment.model.events import HEADER, Event
+from muniment.model.events import ANSWERS, HEADER, Event
 from muniment.record.clock import now
 from muniment.record.permissions import Rule
 from muniment.record.transcript import Transcript, safe_id
@@ -40,10 +40,18 @@ def new_header(
     return Event(HEADER, started, uuid.uuid4().hex, None, said | dict(about or {}))
 
 
+def who_runs(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what a header or an answer says: who runs, not what happens."""
+    return {name: said[name] for name in ("agent", "model", "provider") if said.get(name)}
+
+
 def carried(former: Transcript) -> dict[str, Any]:
-    """Of the header of the session before: who runs, not what happened."""
-    said = mapping(former.header.payload) if former.header else {}
-    return {name: said[name] for name in ("agent", "model") if said.get(name)}
+    """Who runs when a session goes on: what its header says; where that has no place for it, the last answers."""
+    told: dict[str, Any] = {}
+    for event in former.events:
+        if event.type in ANSWERS:
+            told |= who_runs(mapping(event.payload))
+    return told | (who_runs(mapping(former.header.payload)) if former.header else {})
 
 
 class Parent(Struct, frozen=True):
@@ -54,6 +62,8 @@ class Parent(Struct, frozen=True):
     cwd: Path
     chain: Sequence[Event]
     restrictions: Sequence[Rule]
+    who: Mapping[str, Any]
+    """Runs it: agent, model, provider."""
 
 
 def branch_of(parent: Parent, copies: Sequence[Event], summary: str) -> dict[str, Any]:

@@ -15,6 +15,8 @@ class Dialect:
     name: str
     resumes_in_place: bool = False
     """Whether a resumed session goes on in the same file, because the format cannot say what it goes on from."""
+    answers_name_model: bool = False
+    """Whether each answer says which model gave it, because the header has no place for it."""
     ignored_by_git: bool = False
     """Whether its folder lies in somebody's project and must not be committed with it."""
 

@@ -15,10 +15,10 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.agent.entries import VERSION, milliseconds
 from muniment.sources.base import made_id
+from muniment.sources.builder import count
 
 _ID = re.compile(r"[0-9a-f]{8}")
 _PART = re.compile(r"[0-9a-f]{8}\.\d+")
-_SPOKEN = (types.ASSISTANT, types.THINKING, types.TOOL_CALL)
 _NO_ENTRY = frozenset({types.CHECKPOINT, types.SIDECHAIN, types.RECOVERY, types.TERMINATOR})
 """Events around the conversation that the format has no entry for."""
 _ORDER = ("model", "provider", "usage", "stop_reason", "details", "is_error")
@@ -29,7 +29,7 @@ _IN_PLACE = {"text", "content", "timestamp", "message", "id", "name", "input", "
 
 def entries(events: Sequence[Event]) -> list[dict[str, Any]]:
     """The entries that hold these events. Raises Unsupported for one that must not be dropped and has none."""
-    spoken = [event for event in events if event.type in _SPOKEN]
+    spoken = [event for event in events if event.type in types.ANSWERS]
     if spoken and len(spoken) == len(events):
         return [_answer(spoken)]
     if any(event.type == types.COMPACTION for event in events):
@@ -108,7 +108,17 @@ def _message(role: str, event: Event, content: list[Any], **named: Any) -> dict[
 def _more(payload: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     """What else an event says: the format's own fields in their order, then any other."""
     others = [name for name in payload if name not in _ORDER and name not in _IN_PLACE]
-    return {name: payload[name] for name in (*_ORDER, *others) if name in payload and name not in known}
+    said = {name: payload[name] for name in (*_ORDER, *others) if name in payload and name not in known}
+    return said | ({"usage": _with_total(said["usage"])} if "usage" in said else {})
+
+
+def _with_total(usage: Any) -> Any:
+    """Tokens and their total, where only the parts are told; cached ones are part of the input if they fit into it."""
+    said = mapping(usage)
+    if "total_tokens" in said or not said.keys() & {"input", "output"}:
+        return usage
+    given, cached = count(said, "input"), count(said, "cache_read") + count(said, "cache_write")
+    return said | {"total_tokens": (given if cached <= given else given + cached) + count(said, "output")}
 
 
 def _result(event: Event) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Agent(Dialect):
 
     name = "agent"
     resumes_in_place = True
+    answers_name_model = True
 
     def new_id(self) -> str:
         return uuid.uuid4().hex[:8]
