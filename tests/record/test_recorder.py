@@ -194,6 +194,12 @@ def test_no_grant_ever_reaches_a_file(project: Path, tmp_path: Path) -> None:
             new.event("permission_grant", {"tool": CANARY})
         with pytest.raises(ValueError, match="grants"):
             append_transcript("s", {"type": "grant", "payload": CANARY, "uuid": "u"}, root=project)
+        with pytest.raises(ValueError, match="grants"):
+            append_transcript("s", {"type": "header", "payload": {"allowed": [CANARY]}, "uuid": "h"}, root=project)
+        with new.sidechain("task") as side, pytest.raises(ValueError, match="grants"):
+            side.append("always_allow", {"tool": CANARY})
+    with pytest.raises(ValueError, match="grants"):
+        Recorder.start(cwd=project, about={"permissions": {"allow": [CANARY]}})
     close_all()
     assert CANARY.encode() not in everything_below(tmp_path)
 

@@ -58,10 +58,6 @@ SHOWN = frozenset(
 )
 """Types beside the conversation that a reader wants to see, with all that they say."""
 
-GRANTS = frozenset({"allow", "grant", "permission", "permission_grant", "permission_granted"})
-"""Types that no recorded event may have: a grant of permission belongs to one session and to no file."""
-
-
 _IDS = ("id", "call_id", "tool_call_id", "tool_use_id")
 _NAMES = ("name", "tool", "tool_name")
 _INPUTS = ("input", "args", "arguments", "params", "parameters")

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from muniment import config, files
-from muniment.model.events import GRANTS, HEADER, TERMINATOR, USER, Event
+from muniment.model.events import HEADER, TERMINATOR, USER, Event
 from muniment.record.chain import effective
 from muniment.record.clock import now
 from muniment.record.history import Entry, History, read_entries
 from muniment.record.log import Log
+from muniment.record.permissions import refuse_grants
 from muniment.record.transcript import ancestry, dialect_named, find, load, safe_id
 
 _OPEN_FILES = 64
@@ -55,8 +56,7 @@ class Prompt(TypedDict):
 
 def append_transcript(session_id: str, event: TranscriptEvent, root: str | Path = ".") -> Appended:
     """Add an event to `.transcripts/<session_id>.jsonl`. The same `uuid` with the same content again is a no-op."""
-    if event["type"] in GRANTS:
-        raise ValueError(f"an event {event['type']!r} is not recorded: grants belong to one session and to no file")
+    refuse_grants(event["type"], event["payload"])
     dialect = dialect_named("native")
     folder = dialect.folder(Path(root).absolute())
     made = Event(event["type"], now(), event["uuid"], event.get("prev_uuid"), event["payload"])

@@ -7,7 +7,7 @@ round: they are recorded as events, and a resumed session starts with all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from muniment.model import codec
 from muniment.model.codec import mapping
-from muniment.model.events import RESTRICTION, Event
+from muniment.model.events import HEADER, RESTRICTION, Event
+from muniment.model.grants import is_grant, withholds
 
 Decision = Literal["allow", "deny", "ask"]
 
@@ -73,3 +74,21 @@ def restrictions_in(events: Iterable[Event]) -> list[Rule]:
     """What a session was forbidden, in the order in which it was said."""
     said = [mapping(event.payload) for event in events if event.type == RESTRICTION]
     return [Rule(str(rule.get("tool", "*")), str(rule.get("pattern", "*"))) for rule in said]
+
+
+def refuse_grants(type_: str, payload: Any = None) -> None:
+    """Raises ValueError for an event that grants something, and for a header that tells of grants."""
+    if is_grant(type_):
+        raise ValueError(f"an event {type_!r} is not recorded: grants belong to one session and to no file")
+    if type_ == HEADER and (name := next(_granted(mapping(payload)), None)):
+        raise ValueError(f"{name!r} is not recorded in a header: grants belong to one session and to no file")
+
+
+def _granted(said: dict[str, Any]) -> Iterator[str]:
+    """Names under which something is granted, at any depth; where only restrictions are told, nothing is."""
+    for name, value in said.items():
+        inner = mapping(value)
+        if is_grant(name) and value and not (inner and all(map(withholds, inner))):
+            yield name
+        else:
+            yield from _granted(inner)

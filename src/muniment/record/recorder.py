@@ -34,7 +34,6 @@ from muniment.model.events import (
     BRANCH,
     CHECKPOINT,
     COMPACTION,
-    GRANTS,
     RESTRICTION,
     SIDECHAIN,
     SUMMARY,
@@ -51,7 +50,7 @@ from muniment.record.checkpoints import Checkpoint, Checkpoints
 from muniment.record.clock import now
 from muniment.record.history import History
 from muniment.record.log import Log
-from muniment.record.permissions import Ledger, Rule, restrictions_in
+from muniment.record.permissions import Ledger, Rule, refuse_grants, restrictions_in
 from muniment.record.places import remember
 from muniment.record.sidechains import Result, Sidechain
 from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of, who_runs
@@ -221,8 +220,7 @@ class Recorder:
 
     def event(self, type: str, payload: Any = None, durable: bool = False, uuid: str | None = None) -> Recorded:
         """Anything else, by any name except that of a grant. The same `uuid` again changes nothing."""
-        if type in GRANTS:
-            raise ValueError(f"an event {type!r} is not recorded: grants belong to one session and to no file")
+        refuse_grants(type, payload)
         return self._record([self._new(type, payload, uuid)], durable)
 
     def compact(self, summary: str, first_kept: str | None = None, tokens_before: int | None = None) -> Recorded:

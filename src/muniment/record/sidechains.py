@@ -23,6 +23,7 @@ from muniment.errors import NotRecorded
 from muniment.model.events import HEADER, TERMINATOR, Event
 from muniment.record.clock import now
 from muniment.record.log import Ack, Log
+from muniment.record.permissions import refuse_grants
 from muniment.record.transcript import safe_id
 from muniment.sources.dialect import Dialect
 
@@ -69,7 +70,8 @@ class Sidechain:
         self.append(HEADER, {"session_id": task_id, "start_ts": now(), "resumed_from": None, "parent": parent})
 
     def append(self, type_: str, payload: Any, durable: bool = False) -> Ack:
-        """Record something the subagent did."""
+        """Record something the subagent did. Grants are refused here, too."""
+        refuse_grants(type_, payload)
         return self._put(type_, payload, durable, self._spend)
 
     def finish(self, status: Status, summary: str = "", error: str = "") -> Result:

@@ -14,7 +14,7 @@ from muniment import config
 from muniment.model.codec import mapping
 from muniment.model.events import ANSWERS, HEADER, Event
 from muniment.record.clock import now
-from muniment.record.permissions import Rule
+from muniment.record.permissions import Rule, refuse_grants
 from muniment.record.transcript import Transcript, safe_id
 from muniment.sources.dialect import Dialect
 
@@ -27,7 +27,8 @@ def new_header(
     resumed_from: str | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> Event:
-    """The first event of a session."""
+    """The first event of a session. Raises ValueError where `about` tells of grants."""
+    refuse_grants(HEADER, about)
     started = now()
     said: dict[str, Any] = {
         "session_id": safe_id(session_id),

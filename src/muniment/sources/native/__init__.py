@@ -10,6 +10,7 @@ from muniment.model import Facts
 from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
+from muniment.model.grants import is_grant
 from muniment.sources.base import Claim, Found, Move
 from muniment.sources.native import claims, find
 from muniment.sources.native.dialect import FOLDER, Native, event_of
@@ -47,7 +48,7 @@ class NativeSource(RecordedSource):
 
     def is_grant(self, line: dict[str, Any]) -> bool:
         """Our recorder refuses them. A file of another writer may have some: they are kept, and never written again."""
-        return line.get("type") in types.GRANTS
+        return is_grant(str(line.get("type")))
 
     def place(self, facts: Facts, move: Move) -> str:
         native = facts.native_id if facts.source == self.name else None
