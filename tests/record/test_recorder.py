@@ -10,11 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from muniment.errors import Ambiguous, NotFound, NotRecorded, Unsupported
-from muniment.record import Recorder, append_history, append_transcript, close_all, read_history, resume
+from muniment.errors import Ambiguous, NotFound, NotRecorded, UnknownFormat, Unsupported
+from muniment.record import (
+    Recorder,
+    Transcript,
+    append_history,
+    append_transcript,
+    close_all,
+    effective,
+    load,
+    read_history,
+    resume,
+)
 from muniment.record.forking import fork
+from muniment.record.inspect import inspect
 from muniment.record.sidechains import Sidechain
-from muniment.record.transcript import dialect_named, load, recorded
+from muniment.record.transcript import dialect_named, recorded
 
 CANARY = "canary-grant-8c1f"
 
@@ -91,6 +102,49 @@ def test_resumed_and_forked_sessions_say_who_runs(project: Path) -> None:
     assert all("model" not in event["payload"] for event in events(rec.path)[1:])
 
 
+def test_a_resumed_session_tells_of_a_torn_last_line_and_of_half_a_compaction_where_it_lies(project: Path) -> None:
+    with Recorder.start(cwd=project) as rec:
+        rec.user("one")
+        half = rec.event("compaction_boundary", {"headUuid": "x"})
+        rec.event("note", uuid="a")
+        place = rec.event("note", {"again": True}, uuid="b").byte_offset
+    with rec.path.open("r+b") as file:
+        lines = file.read().splitlines(keepends=True)
+        file.seek(0)
+        lines[4] = lines[4].replace(b'"uuid":"b"', b'"uuid":"a"')
+        file.write(b"".join(lines) + b'{"type":"user","ts":"2026')
+    whole = sum(map(len, lines))
+    with Recorder.resume(rec.session_id, project) as again:
+        assert again.problems == [
+            f"{rec.path}: byte {half.byte_offset}: compaction {half.uuid} is incomplete and does not count",
+            f"{rec.path}: byte {whole}: an unfinished last line",
+        ]
+    found = inspect(rec.path)
+    assert found.unfinished == 25
+    assert [problem.offset for problem in found.problems if "two events" in problem.what] == [place]
+
+
+@pytest.mark.parametrize("dialect", ["native", "agent"])
+def test_the_events_of_any_transcript_can_be_had(project: Path, monkeypatch: pytest.MonkeyPatch, dialect: str) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(project))
+    with Recorder.start(cwd=project, dialect=dialect) as rec:
+        rec.user("one")
+        rec.compact("summed up")
+        rec.user("two")
+    loaded = load(str(rec.path))
+    assert isinstance(loaded, Transcript)
+    assert (loaded.session_id, loaded.problems, loaded.unfinished) == (rec.session_id, [], 0)
+    assert [event.payload["text"] for event in effective(loaded.events)] == ["summed up", "two"]
+    assert [event.payload["text"] for event in effective(loaded.events, compactions=0)] == ["one", "two"]
+    assert [event["payload"]["text"] for event in resume(str(rec.path), project)] == ["summed up", "two"]
+
+
+def test_what_is_no_transcript_is_not_loaded(project: Path) -> None:
+    (project / "x.jsonl").write_text('{"a":1}\n')
+    with pytest.raises(UnknownFormat):
+        load(project / "x.jsonl")
+
+
 def test_outputs_and_what_close_guarantees(project: Path) -> None:
     rec = Recorder.start(cwd=project)
     assert rec.outputs.history_offset is None
@@ -129,7 +183,7 @@ def test_compaction_never_shrinks_the_file_and_nothing_in_it_changes(project: Pa
             assert rec.path.stat().st_size > len(before)
             assert [event.type for event in rec.chain] == ["summary", "assistant"]
     rec.close()
-    transcript = load(rec.path, dialect_named("native"))
+    transcript = load(rec.path)
     assert sum(event.type == "user" for event in transcript.events) == 20
     assert [e["uuid"] for e in resume(rec.session_id, root=project)] == [event.uuid for event in rec.chain]
 
@@ -242,7 +296,7 @@ def test_an_id_never_becomes_a_path_unchecked(project: Path, bad: str) -> None:
 
 def test_a_transcript_without_terminator_is_a_valid_one(project: Path) -> None:
     old = crashed(project)
-    found = load(old.path, dialect_named("native"))
+    found = load(old.path)
     assert not found.ended
     assert found.problems == []
 

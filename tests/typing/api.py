@@ -14,11 +14,13 @@ from muniment.record import (
     Prompt,
     Recorded,
     Recorder,
+    Transcript,
     Unanswered,
     Verified,
     append_history,
     append_transcript,
     effective,
+    load,
     read_history,
     resume,
     verify,
@@ -53,6 +55,13 @@ def another_day() -> None:
     assert_type(rec.unanswered, list[Unanswered])
     assert_type(effective(rec.chain), list[Event])
     assert_type(verify(rec.path), Verified)
+
+
+def what_was_said(path: Path) -> None:
+    transcript = load(path)
+    assert_type(transcript, Transcript)
+    assert_type(effective(transcript.events, compactions=0), list[Event])
+    assert_type([problem.offset for problem in transcript.problems], list[int])
 
 
 def plain_functions() -> None:

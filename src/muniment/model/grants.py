@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _GRANTING = re.compile(
@@ -14,6 +15,7 @@ _WITHHOLDING = re.compile(
 )
 
 
+@lru_cache(256)
 def is_grant(name: str) -> bool:
     """Whether a name sounds like a permission that was given. What is denied, taken back or asked for is none."""
     return any(map(_GRANTING.fullmatch, _words(name))) and not withholds(name)

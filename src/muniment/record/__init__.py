@@ -20,6 +20,7 @@ from muniment.record.log import Ack
 from muniment.record.permissions import Ledger, Rule
 from muniment.record.recorder import Recorder
 from muniment.record.seal import Verified, verify
+from muniment.record.transcript import Transcript, load
 from muniment.record.values import Call, Closed, Outputs, Recorded
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Recorded",
     "Recorder",
     "Rule",
+    "Transcript",
     "TranscriptEvent",
     "Unanswered",
     "Verified",
@@ -40,6 +42,7 @@ __all__ = [
     "append_transcript",
     "close_all",
     "effective",
+    "load",
     "read_history",
     "resume",
     "verify",

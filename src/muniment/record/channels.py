@@ -82,10 +82,12 @@ def read_history(
 
 
 def resume(session_id: str, root: str | Path = ".") -> list[dict[str, Any]]:
-    """The events of a session as the agent sees them: compactions applied, permissions not restored."""
+    """The events of a session as the agent sees them: compactions applied, permissions not restored.
+
+    The session is named by a beginning of its id, `last`, or the path of a transcript of any dialect."""
     dialect = dialect_named("native")
     base = Path(root).absolute()
-    line = ancestry(base, load(find(base, session_id, dialect), dialect))
+    line = ancestry(base, load(find(base, session_id, dialect)))
     events = [event for transcript in line for event in transcript.events]
     return [{name: getattr(event, name) for name in Event.__struct_fields__} for event in effective(events)]
 

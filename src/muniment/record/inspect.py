@@ -11,7 +11,7 @@ from muniment.model import Problem
 from muniment.model.events import TERMINATOR, Event
 from muniment.record.disk import segments
 from muniment.record.seal import chain_path, verify
-from muniment.record.transcript import Transcript, dialect_of, load
+from muniment.record.transcript import Transcript, load
 
 
 class Inspection(Struct, frozen=True):
@@ -29,41 +29,23 @@ class Inspection(Struct, frozen=True):
 
 def inspect(path: Path, mark: str | None = None) -> Inspection:
     """Read a session whole; nothing is written."""
-    transcript = load(path, dialect_of(path))
+    transcript = load(path)
     problems = [*transcript.problems, *_odd(transcript)]
     sealed = verify(path, mark) if mark or chain_path(path).exists() else None
     problems += sealed.problems if sealed else ()
     for segment in segments(path)[1:]:
         problems += verify(segment).problems if chain_path(segment).exists() else ()
     ended = any(event.type == TERMINATOR for event in transcript.events)
-    rest = sum(_unfinished(segment) for segment in segments(path))
     marked = sealed.mark if sealed else ""
-    return Inspection(str(path), len(transcript.events), ended, rest, marked, tuple(problems))
+    return Inspection(str(path), len(transcript.events), ended, transcript.unfinished, marked, tuple(problems))
 
 
 def _odd(transcript: Transcript) -> Iterator[Problem]:
     """Records that are whole and still cannot be right: ids that are taken, links that lead nowhere."""
     known: dict[str, Event] = {}
-    for event in transcript.events:
+    for event, place in zip(transcript.events, transcript.places, strict=True):
         if event.uuid in known:
-            yield _problem(transcript, f"two events have the id {event.uuid}: {known[event.uuid].type}, {event.type}")
+            yield Problem(*place, f"two events have the id {event.uuid}: {known[event.uuid].type}, {event.type}")
         if event.prev_uuid and event.prev_uuid not in known:
-            yield _problem(transcript, f"event {event.uuid} follows {event.prev_uuid}, which is not there")
+            yield Problem(*place, f"event {event.uuid} follows {event.prev_uuid}, which is not there")
         known[event.uuid] = event
-
-
-def _problem(transcript: Transcript, what: str) -> Problem:
-    return Problem(str(transcript.path), 0, what)
-
-
-def _unfinished(path: Path) -> int:
-    """Bytes behind the last newline."""
-    with path.open("rb") as file:
-        size = at = file.seek(0, 2)
-        while at > 0:
-            at = max(0, at - (1 << 16))
-            file.seek(at)
-            found = file.read(1 << 16).rfind(b"\n")
-            if found >= 0:
-                return size - at - found - 1
-    return size

@@ -54,7 +54,7 @@ from muniment.record.permissions import Ledger, Rule, refuse_grants, restriction
 from muniment.record.places import remember
 from muniment.record.sidechains import Result, Sidechain
 from muniment.record.starting import Parent, branch_of, carried, home_of, new_header, root_of, who_runs
-from muniment.record.transcript import Transcript, ancestry, dialect_named, dialect_of, find, load, safe_id
+from muniment.record.transcript import Transcript, ancestry, dialect_named, dialect_of, find, load, safe_id, torn_ends
 from muniment.record.values import Call, Closed, Outputs, Recorded
 from muniment.sources.dialect import Dialect
 
@@ -179,7 +179,8 @@ class Recorder:
         for transcript in line:
             for event in transcript.events:
                 self._chain.add(event)
-            self.problems += [str(problem) for problem in transcript.problems]
+            told = (*transcript.problems, *torn_ends(transcript.path))
+            self.problems += [str(problem) for problem in told]
         events = [event for transcript in line for event in transcript.events]
         self.unanswered = unanswered(self._chain.events)
         self.permissions = Ledger(restrictions_in(events), self._forbid)

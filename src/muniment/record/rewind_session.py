@@ -13,7 +13,7 @@ from muniment.model.events import TOOL_CALL, Event, call_said
 from muniment.record.checkpoint_log import Edit, Rewind
 from muniment.record.checkpoints import LOG, Checkpoints
 from muniment.record.rewind import RewindReport, rewind, undo
-from muniment.record.transcript import Transcript, dialect_of, load
+from muniment.record.transcript import Transcript, load
 
 FOLDER = "checkpoints"
 _COMMANDS = ("command", "cmd", "script", "code")
@@ -50,7 +50,7 @@ def find(home: Path, name: str) -> tuple[Path, Transcript | None]:
         path = Path(name)
         if not path.exists():
             raise NotFound(f"{name}: no such file")
-        transcript = load(path, dialect_of(path))
+        transcript = load(path)
         return _existing(home / FOLDER / Path(transcript.session_id).name), transcript
     logs = sorted((home / FOLDER).glob(f"*/{LOG}"), key=lambda log: log.stat().st_mtime_ns)
     fits = logs[-1:] if name == "last" else [log for log in logs if log.parent.name.startswith(name) and name]
@@ -69,7 +69,7 @@ def _told(checkpoints: Checkpoints) -> Transcript | None:
     """The transcript that the checkpoints name, if it is still there."""
     path = checkpoints.transcript
     try:
-        return load(path, dialect_of(path)) if path else None
+        return load(path) if path else None
     except (MunimentError, OSError):
         return None
 

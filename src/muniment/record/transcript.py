@@ -34,6 +34,8 @@ class Transcript(Struct):
     dialect: Dialect
     events: list[Event]
     problems: list[Problem]
+    places: list[tuple[str, int]] = []
+    """Of each event: the file, and the first byte of the line that tells it."""
 
     @property
     def header(self) -> Event | None:
@@ -60,6 +62,11 @@ class Transcript(Struct):
         """Whether it came to its end; a crashed one has no terminator."""
         return any(event.type == TERMINATOR for event in self.events)
 
+    @property
+    def unfinished(self) -> int:
+        """Bytes of a last line that is not yet written, or never will be, in all its segments."""
+        return sum(problem.length for problem in torn_ends(self.path))
+
 
 def safe_id(text: str) -> str:
     """An id that may become a file name. Raises ValueError for any other."""
@@ -84,18 +91,21 @@ def dialect_of(path: Path) -> Dialect:
     return source.dialect
 
 
-def load(path: Path, dialect: Dialect, mode: Mode = "salvage") -> Transcript:
-    """Read a session, all its segments."""
-    made = Transcript(path, dialect, [], [])
+def load(path: str | Path, dialect: Dialect | None = None, mode: Mode = "salvage") -> Transcript:
+    """Read a session from its file, all its segments, in whatever dialect it is written."""
+    path = Path(path)
+    dialect = dialect or dialect_of(path)
+    made = Transcript(path, dialect, [], [], [])
     seen: set[tuple[str, int]] = set()
     for segment in segments(path):
         for line in read(segment, mode, made.problems):
             known = dialect.identify(line.raw)
             if known is None or known not in seen:
                 made.events += _events(dialect, line, segment, made.problems)
+                made.places += [(str(segment), line.offset)] * (len(made.events) - len(made.places))
             if known:
                 seen.add(known)
-    made.problems += _partial_compactions(path, made.events)
+    made.problems += _partial_compactions(made)
     return made
 
 
@@ -107,14 +117,35 @@ def _events(dialect: Dialect, line: Line, path: Path, problems: list[Problem]) -
         return []
 
 
-def _partial_compactions(path: Path, events: list[Event]) -> Iterator[Problem]:
+def _partial_compactions(transcript: Transcript) -> Iterator[Problem]:
     """Boundaries that a crash cut off: the chain before them holds."""
-    summaries = {event.uuid for event in events if event.type == SUMMARY}
-    for event in events:
+    summaries = {event.uuid for event in transcript.events if event.type == SUMMARY}
+    for event, place in zip(transcript.events, transcript.places, strict=True):
         if event.type == COMPACTION:
             boundary = boundary_of(event)
             if boundary is None or boundary.summary not in summaries:
-                yield Problem(str(path), 0, f"compaction {event.uuid} is incomplete and does not count")
+                yield Problem(*place, f"compaction {event.uuid} is incomplete and does not count")
+
+
+def torn_ends(path: Path) -> Iterator[Problem]:
+    """Last lines that are not yet written, or never will be: no damage to what was said before."""
+    for segment in segments(path):
+        end, size = _last_newline(segment)
+        if end < size:
+            yield Problem(str(segment), end, "an unfinished last line", size - end)
+
+
+def _last_newline(path: Path) -> tuple[int, int]:
+    """Where the last whole line of a file ends, and where the file does."""
+    with path.open("rb") as file:
+        size = at = file.seek(0, 2)
+        while at > 0:
+            at = max(0, at - (1 << 16))
+            file.seek(at)
+            found = file.read(1 << 16).rfind(b"\n")
+            if found >= 0:
+                return at + found + 1, size
+    return 0, size
 
 
 # -- which sessions there are
