@@ -130,7 +130,9 @@ def test_retention_hides_what_is_older(path: Path) -> None:
 def test_a_warning_near_the_limit(path: Path) -> None:
     filled(path, 10).close()
     assert "rotated" in History(path, max_bytes=int(path.stat().st_size * 1.05)).warning
+    assert "10 of 11 entries" in History(path, max_entries=11).warning
     assert not History(path).warning
+    assert not History(path.with_name("none")).warning
 
 
 def test_a_huge_file_makes_way_unread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

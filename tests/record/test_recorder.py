@@ -145,6 +145,19 @@ def test_what_is_no_transcript_is_not_loaded(project: Path) -> None:
         load(project / "x.jsonl")
 
 
+def test_a_history_that_is_nearly_full_is_told_once(project: Path, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "history.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps({"prompt": "old", "session_id": "s"}) + "\n" for _ in range(9000)))
+    with Recorder.start(cwd=project) as rec:
+        rec.user("one")
+        rec.user("two")
+    (told,) = rec.problems
+    assert told.startswith(str(path))
+    assert "9001 of 10000 entries" in told
+    assert rec.close().history_appended
+
+
 def test_outputs_and_what_close_guarantees(project: Path) -> None:
     rec = Recorder.start(cwd=project)
     assert rec.outputs.history_offset is None

@@ -93,9 +93,16 @@ class History:
     def warning(self) -> str:
         """A word for the user when the file is nearly full; empty otherwise."""
         size = files.changed_at(self.path)[1]
-        if size < self.max_bytes * NEARLY_FULL:
+        if not size or size > self.max_bytes:  # a larger one need not be read to be called full
+            return self.nearly_full(size, 0)
+        return self.nearly_full(size, sum(piece.count(b"\n") for piece in files.chunks(self.path)))
+
+    def nearly_full(self, size: int, entries: int) -> str:
+        """The same of a file whose size is known."""
+        if size < self.max_bytes * NEARLY_FULL and entries < self.max_entries * NEARLY_FULL:
             return ""
-        return f"{self.path}: {size / 2**20:.1f} of {self.max_bytes / 2**20:.0f} MiB; it will be rotated"
+        full = f"{size / 2**20:.1f} of {self.max_bytes / 2**20:.0f} MiB, {entries} of {self.max_entries} entries"
+        return f"{self.path}: {full}; it will be rotated"
 
     def _opened(self) -> Log:
         if self._log is None:

@@ -75,12 +75,14 @@ class Recorder:
         self.path = path
         self.session_id = path.stem
         self.problems: list[str] = []
-        """What went wrong without stopping the session: damage that was met, prompts missing from the history."""
+        """What went wrong without stopping the session: damage that was met, prompts missing from the history, and that
+        the history is nearly full."""
         self.unanswered: list[Unanswered] = []
         """Of a resumed session: the calls whose results were never recorded, for the harness to run again."""
         self._log = Log(path, dialect, seal=seal)
         self._history = History(home / "history.jsonl")
         self._history_offset: int | None = None
+        self._history_warned = False
         self._chain = Chain()
         self._counts: Counter[str] = Counter()
         self._last: str | None = None
@@ -198,7 +200,14 @@ class Recorder:
             with self._told("the history"):
                 ack = self._history.append(text, self.session_id, now(), made.uuid, durable)
                 self._history_offset = ack.byte_offset
+                self._warn_of_history(self._history.nearly_full(ack.byte_offset, ack.line_number))
         return made
+
+    def _warn_of_history(self, warning: str) -> None:
+        """Once in a session."""
+        if warning and not self._history_warned:
+            self._history_warned = True
+            self.problems.append(warning)
 
     def assistant(self, text: str | Sequence[Mapping[str, Any]], **more: Any) -> Recorded:
         """An answer; `model`, `provider`, `usage`, `stop_reason` and what else the provider says may be given."""
