@@ -102,7 +102,8 @@ class _Hider:
         evidence.save(new.evidence, made)
         if top := page.load_head(own.document):
             shown = head.Head(**self.value(codec.mapping(codec.loads(codec.encode(top)))))
-            files.write_atomic(new.document, [head.render(shown, has_messages=False)])
+            alone = structs.replace(shown, own=shown.own | {page.BODY_BYTES: 0})
+            files.write_atomic(new.document, [head.render(alone, has_messages=False)])
 
     def _kept(self, own: Shelf, new: Shelf, kept: Kept, source: Source) -> Kept:
         """A file anew; one that the agent had compressed is not compressed again."""

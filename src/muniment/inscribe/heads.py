@@ -7,13 +7,13 @@ from typing import Any
 from muniment.errors import StoreError
 from muniment.model import Facts
 from muniment.sources.base import Source
-from muniment.store import head, page, versions
+from muniment.store import head, page
 from muniment.store.layout import Shelf
 
 
 def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Facts) -> head.Head:
     """The head of a document; a summary that somebody wrote and the first source are kept."""
-    existing = None if shelf.unseen else _existing(shelf)
+    existing = None if shelf.unseen else _existing(shelf, facts.session_id)
     kept = existing.fields if existing else {}
     own = existing.own if existing else {}
     name = own.get(head.NAMED) or facts.agent_name or source.family.capitalize()
@@ -35,14 +35,13 @@ def make_head(source: Source, agent_id: str, shelf: Shelf, path: str, facts: Fac
     return head.Head(fields, _own_fields(facts) | given, title, _summary(existing, facts))
 
 
-def _existing(shelf: Shelf) -> head.Head | None:
-    """The head that is there; a damaged one is kept aside and tells nothing."""
+def _existing(shelf: Shelf, session_id: str) -> head.Head | None:
+    """The head that is there; a damaged one, or that of another session, tells nothing."""
     try:
-        return page.load_head(shelf.document)
+        top = page.load_head(shelf.document)
     except StoreError:
-        if shelf.document.stat().st_size:
-            versions.keep_edited(shelf)
         return None
+    return top if top and top.fields.get("session_id") in (None, session_id) else None
 
 
 def _source(existing: head.Head | None, path: str, facts: Facts) -> str:

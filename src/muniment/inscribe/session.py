@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from muniment import files, sources
+from muniment.errors import Conflict
 from muniment.inscribe.keeper import Keeper
 from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, is_transcript, key_path, stand_in
 from muniment.inscribe.transcript import TranscriptWriter
@@ -40,6 +41,8 @@ class Inscription:
     def run(self) -> Outcome:
         """What the source says now, into the store."""
         is_new = not self.current.exists()
+        if not is_new:
+            self._refuse_other()
         choice = Choice() if is_new else self._choose()
         if choice.set_aside:
             self._set_aside()
@@ -71,6 +74,12 @@ class Inscription:
             if is_transcript(kept, every):
                 self._write(kept, _as_kept(kept), None)
         return self._done("rebuilt", "")
+
+    def _refuse_other(self) -> None:
+        """Two sessions must not occupy one path: a document of another one stays, and all beside it."""
+        if other := page.other_session(self.current.document, self.found.session_id):
+            told = f"{self.current.document} is the document of another session, {other}"
+            raise Conflict(told, "move it away, or give it back the session_id that its file is named after")
 
     def _choose(self) -> Choice:
         """The version that the found files belong to."""
@@ -150,7 +159,10 @@ class Inscription:
         self.keeper.put(self._write(begun, file, None, same), file)
 
     def _write(self, kept: Kept, file: SourceFile, progress: Progress | None, same: Span = NOTHING) -> Kept:
-        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, self._shelf_of(file), file, kept, same)
+        shelf = self._shelf_of(file)
+        if progress is None and not shelf.unseen:
+            self._keep_edited(shelf)
+        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, shelf, file, kept, same)
         known = self.task.tags if progress else {}  # where all is read anew, rounds may be other ones
         made = writer.run(self.source, self.sink, progress, known | self.tags)
         self.progress[made.name] = writer.progress
@@ -164,16 +176,17 @@ class Inscription:
         return self.shelf.sidechain(file.id) if file.role == "sidechain" and file.id else self.shelf
 
     def _edited(self, shelf: Shelf, progress: Progress) -> bool:
-        """A document that is not what the index knows is written anew from the evidence.
+        """A document that is not what the index knows is written anew from the evidence."""
+        return page.body_bytes(shelf.document) != progress.whole_body_bytes or page.is_edited(shelf.document)
 
-        One that somebody edited is kept aside; one that is whole was left by a killed run."""
-        if page.body_bytes(shelf.document) == progress.whole_body_bytes and not page.is_edited(shelf.document):
-            return False
-        if page.is_edited(shelf.document) and shelf.document.stat().st_size:
-            kept_at = versions.keep_edited(shelf)
-            note = f"the document was edited; the edited one is kept as {kept_at.name}"
-            self.problems.append(Problem(str(shelf.document), 0, note))
-        return True
+    def _keep_edited(self, shelf: Shelf) -> None:
+        """What somebody wrote, here or with another program, is kept aside before a document is written anew.
+
+        One that is whole was left by a killed run, or says the same."""
+        path = shelf.document
+        if page.other_session(path, self.found.session_id) or (page.is_edited(path) and path.stat().st_size):
+            note = f"the document was edited; the edited one is kept as {versions.keep_edited(shelf).name}"
+            self.problems.append(Problem(str(path), 0, note))
 
     # -- the end
 

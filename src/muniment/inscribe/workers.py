@@ -199,7 +199,7 @@ def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
     except BrokenPipeError:  # whom this is told is gone
         raise
     except MunimentError as error:
-        return _failed(task, error.message)
+        return _failed(task, "; ".join(filter(None, (error.message, error.hint))))
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
         place = error.filename or (layout.root if full else one.key_path(task.found))

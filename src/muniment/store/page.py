@@ -15,7 +15,7 @@ from typing import IO
 from msgspec import structs
 
 from muniment import files
-from muniment.errors import StoreError
+from muniment.errors import NotFound, StoreError
 from muniment.model import Message
 from muniment.store import document, head
 from muniment.store.layout import Shelf
@@ -104,6 +104,22 @@ def load_head(path: Path) -> head.Head | None:
         return None
     top, _ = head.split(_beginning(path))
     return head.parse(top)
+
+
+def other_session(path: Path, session_id: str) -> str | None:
+    """The session that a document says it is of, if that is another one.
+
+    Ours say it in their first field, which takes no parsing to see; a damaged head tells nothing."""
+    own = f'---\nsession_id: "{session_id}"\n'.encode()
+    try:
+        with files.open_regular(path) as file:
+            if file.read(len(own)) == own:
+                return None
+        top = load_head(path)
+    except (NotFound, StoreError):
+        return None
+    said = top.fields.get("session_id") if top else None
+    return None if said in (None, session_id) else str(said)
 
 
 def body_bytes(path: Path) -> int | None:
