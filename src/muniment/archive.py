@@ -34,7 +34,7 @@ from muniment.model import Facts, Round, codec
 from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
 from muniment.sources.base import Found
-from muniment.store import carried, engagements, index, listings, roster, rounds
+from muniment.store import carried, engagements, index, roster, rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.roster import Roster
@@ -369,19 +369,14 @@ class Archive:
 
     def forget(self, name: str) -> Listed:
         """Delete one session from the archive: the only deletion there is."""
-        import shutil
+        from muniment import forgetting
 
         session = self.session(name)
-        shelf = self.shelf(session)
-        with index.lock(self.layout, lambda: None), Index(self.layout, write=True) as known:
-            known.begin()
-            known.forget_texts(session.session_id, shelf)
-            known.drop(session.session_id)
-            shelf.document.unlink(missing_ok=True)
-            if shelf.folder.exists():
-                shutil.rmtree(shelf.folder)
-            engagements.remove(self.layout, session.session_id)
-            engagements.write_listing(self.layout)
-            listings.write_archive_listings(self.layout, known)
-            known.commit()
+        forgetting.forget(self.layout, session)
         return session
+
+    def left_at(self, name: str) -> list[str]:
+        """Where the files that a session was inscribed from still are; forgotten, it would be taken in from there."""
+        from muniment import forgetting
+
+        return forgetting.left_at(self.layout, self.session(name))

@@ -21,7 +21,7 @@ from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested
 from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
-from muniment.store.layout import Layout, Shelf
+from muniment.store.layout import Layout
 from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
 from muniment.store.session_table import Listed, SessionRow
 
@@ -220,9 +220,6 @@ class Index:
         engagement_table.delete(self.db, session_id)
         for table in ("seen", "progress", "tags", "sessions"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
-
-    def forget_texts(self, session_id: str, shelf: Shelf) -> None:
-        text_table.forget(self.db, session_id, shelf)
 
     # -- reading
 

@@ -129,13 +129,6 @@ def placed(round_: Round, sidechain: str | None = None) -> Iterator[tuple[Place,
                 yield (number, _SPOKEN[type(block)], None, side, block.ref.offset), block.text
 
 
-def text_rows(round_: Round, sidechain: str | None) -> Iterator[TextRow]:
-    """Searchable text of a round."""
-    for place, text in placed(round_, sidechain):
-        if words := words_in(text):
-            yield place, words
-
-
 def words_in(text: str) -> Words | None:
     """What can be searched for in a text; None in one that is blank."""
     return indexed(storable(text)) if text and not text.isspace() else None

@@ -1,7 +1,8 @@
 """Writing the tables of what can be searched for: `texts`, one row for each piece of a session, and its full text.
 
 The full text keeps no words (it is contentless), so it cannot forget a row unless it is told them again, and row
-numbers only ever grow. Rows of records that have not changed are therefore left where they are.
+numbers only ever grow. Rows of records that have not changed are therefore left where they are. Words of rows that are
+gone are found by nobody, and go for good when something is forgotten (`scrub`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from muniment.store import rounds
-from muniment.store.layout import Shelf
-from muniment.store.rows import Place, Span, TextRow, fit, text_rows
+from muniment.store.rows import Place, Span, TextRow, fit
 
 _OWN = "session = ? AND sidechain IS ?"
 
@@ -48,21 +47,3 @@ def move(db: Any, key: int, moves: Sequence[tuple[Place, Place | None]]) -> None
             db.execute("DELETE FROM texts WHERE id = ?", (found,))
         else:
             db.execute("UPDATE texts SET round = ?, kind = ?, tool = ? WHERE id = ?", (*new[:3], found))
-
-
-def forget(db: Any, session_id: str, shelf: Shelf) -> None:
-    """Take a session's words out of the full text, telling it the words again."""
-    sql = """SELECT t.id, t.sidechain, t.round, t.kind, t.offset FROM texts t JOIN sessions s ON s.id = t.session
-        WHERE s.session_id = ? ORDER BY t.id DESC"""
-    waiting: dict[tuple[Any, ...], list[int]] = {}
-    for id_, *place in list(db.execute(sql, (session_id,))):
-        waiting.setdefault(tuple(place), []).append(id_)
-    sides = db.execute(
-        "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?", (session_id,)
-    )
-    for side in [None, *(row[0] for row in list(sides))]:
-        for round_ in rounds.load_all(shelf.sidechain(side) if side else shelf):
-            for (number, kind, _, _, offset), words in text_rows(round_, side):
-                if ids := waiting.get((side, number, kind, offset)):
-                    delete = "INSERT INTO texts_fts(texts_fts, rowid, body, aux) VALUES ('delete', ?, ?, ?)"
-                    db.execute(delete, (ids.pop(), *words))
