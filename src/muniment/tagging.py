@@ -50,6 +50,8 @@ def summarise(layout: Layout, session: Listed, text: str) -> str:
     shelf = layout.shelf(session.agent_id, session.session_id)
     with index.lock(layout, lambda: None), Index(layout, write=True) as known:
         top = page.load_head(shelf.document)
+        if top is None and not session.rounds:
+            raise NotFound(f"session {session.session_id} has no document to write it into", "only subagents are left")
         if top is None:
             raise StoreError(f"{shelf.document}: the document is missing", "`muniment reindex` writes it anew")
         summary = words or str(top.own.get(head.FILLED_IN) or head.placeholder(str(top.own.get("title", ""))))

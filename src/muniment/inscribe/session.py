@@ -13,7 +13,7 @@ from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, is_t
 from muniment.inscribe.transcript import TranscriptWriter
 from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
-from muniment.store import edits, evidence, page, versions
+from muniment.store import edits, evidence, head, page, versions
 from muniment.store.evidence import Kept
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import NOTHING, Span
@@ -220,27 +220,28 @@ class Inscription:
         return outcome
 
     def _row(self) -> SessionRow:
-        facts = [state.facts for state in self.progress.values()]
-        sidechains = {f.sidechain: f for f in facts if f.sidechain}
+        every = [state.facts for state in self.progress.values()]
+        sidechains = {f.sidechain: f for f in every if f.sidechain}
         # What stood for a transcript is still known when there is one: it comes last.
-        own = sorted((f for f in facts if not f.sidechain), key=lambda f: (f.prompts_only, not f.prompts))
+        own = sorted((f for f in every if not f.sidechain), key=lambda f: (f.prompts_only, not f.prompts))
+        facts = own[0] if own else _without_transcript(self.found, sidechains.values())
         manifest = self.keeper.manifest
         return SessionRow(
             session_id=self.found.session_id,
             agent_id=self.task.agent_id,
-            facts=own[0] if own else _without_transcript(self.found, sidechains.values()),
-            summary=self._summary(),
+            facts=facts,
+            summary=self._summary(facts),
             sidechains=sidechains,
             source_bytes=sum(kept.size for kept in manifest.files),
             path=(manifest.main or manifest.files[0]).path,
         )
 
-    def _summary(self) -> str:
-        """The one-line summary as it stands in the document."""
+    def _summary(self, facts: Facts) -> str:
+        """The one-line summary as it stands in the document; where there is none, what would stand there."""
         if self.summary is not None:
             return self.summary
         top = page.load_head(self.shelf.document)
-        return top.summary if top else ""
+        return top.summary if top else head.placeholder(facts.display_title)
 
 
 def _as_kept(kept: Kept) -> SourceFile:

@@ -38,6 +38,7 @@ def is_session_id(text: str) -> bool:
 
 
 ROUNDS = "rounds"
+SIDECHAINS = "sidechains"
 DATABASE = "session.db"
 LISTING = "index.md"
 
@@ -104,7 +105,7 @@ class Shelf(Struct, frozen=True, dict=True):
 
     def sidechain(self, id_: str) -> Shelf:
         """The shelf of a subagent; its media lie with the session's."""
-        return Shelf(f"{self.place}/sidechains/{safe_name(id_)}", self.unseen)
+        return Shelf(f"{self.place}/{SIDECHAINS}/{safe_name(id_)}", self.unseen)
 
     @cached_property
     def versions(self) -> Path:

@@ -8,7 +8,7 @@ from muniment import files
 from muniment.model.words import shortened
 from muniment.store import escape
 from muniment.store.index import Index
-from muniment.store.layout import LISTING, Layout, Shelf
+from muniment.store.layout import LISTING, SIDECHAINS, Layout, Shelf
 from muniment.store.rows import RoundRow
 from muniment.store.session_table import Listed
 
@@ -74,9 +74,17 @@ def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
     lines = [f"# Sessions of {agent_id}", "", "| session | title | date | summary |", "| --- | --- | --- | --- |"]
     for row in rows:
         date = (row.started or "undated")[:10]
-        link = f"[{row.session_id}]({row.session_id}.md)"
-        lines.append(f"| {link} | {cell(shortened(row.title, 120))} | {date} | {cell(shortened(row.summary, 200))} |")
+        lines.append(
+            f"| {_link(row)} | {cell(shortened(row.title, 120))} | {date} | {cell(shortened(row.summary, 200))} |"
+        )
     return escape.to_bytes("\n".join(lines) + "\n")
+
+
+def _link(row: Listed) -> str:
+    """A session and where it can be read; one without rounds has no document, but may have subagents."""
+    if not row.rounds and not row.sidechains:
+        return row.session_id
+    return f"[{row.session_id}]({row.session_id}{'.md' if row.rounds else f'/{SIDECHAINS}/'})"
 
 
 def archive_listing(by_agent: dict[str, list[Listed]]) -> bytes:

@@ -8,7 +8,10 @@ from muniment.archive import Archive
 from muniment.errors import NotFound
 from muniment.restore import version_told
 from muniment.store import rounds as stored
-from muniment.surfaces.cli.output import line, out, plain, table
+from muniment.store.session_table import Listed
+from muniment.surfaces.cli.output import line, out, plain, table, talk
+
+_NO_TRANSCRIPT = "its transcript is gone; `muniment show SESSION` lists what is left of it"
 
 
 @click.command()
@@ -22,13 +25,17 @@ def command(store: str | None, session: str, round_: int | None, json: bool, doc
     archive = Archive(store)
     found = archive.session(session)
     shelf = archive.shelf(found)
+    if document and not found.rounds:
+        raise NotFound(f"session {found.session_id} has no document of its own", _NO_TRANSCRIPT)
     if document:
         click.echo(plain(shelf.document.read_text("utf-8", "replace")), nl=False)
     elif round_ is not None:
         path = shelf.round_file(round_)
         if not path.exists():
-            raise NotFound(f"no round {round_}", f"the session has {found.rounds}")
+            raise NotFound(f"no round {round_}", f"the session has {found.rounds}" if found.rounds else _NO_TRANSCRIPT)
         click.echo(path.read_bytes() if json else plain(_round_text(stored.load(shelf, round_), shelf.folder.name)))
+    elif not found.rounds and not json:
+        _subagents(archive, found)
     else:
         _rounds(archive, found.session_id, json)
         if not json:
@@ -42,6 +49,21 @@ def _round_text(round_: stored.Round, folder: str) -> str:
 
     shown = (document.render_message(m, folder) for m in round_.messages if not m.silent)
     return document.SEPARATOR.join(shown).rstrip("\n")
+
+
+def _subagents(archive: Archive, session: Listed) -> None:
+    """What is left of a session without a transcript."""
+    _, sides = archive.facts(session)
+    talk("only subagents are left of this session:" if sides else "only files are left of this session; see `restore`")
+    rows = [
+        (id_, (f.started or "")[:16].replace("T", " "), str(f.rounds), line(f.display_title))
+        for id_, f in sides.items()
+    ]
+    if rows:
+        table(("subagent", "started", "rounds", "task"), rows, right=(2,))
+        out("")
+    for id_ in sides:
+        out(str(archive.shelf(session).sidechain(id_).document))
 
 
 def _rounds(archive: Archive, session_id: str, json: bool) -> None:
