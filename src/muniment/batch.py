@@ -302,8 +302,8 @@ class _Writer:
             self.target.clear_from(key, message.session_id, *place)
 
     def _rows(self, worker: int, message: Rows) -> None:
-        key, _ = self.begun[worker]
-        self.target.put_rounds(message.rounds)
+        key, begun = self.begun[worker]
+        self.target.put_rounds(message.rounds, begun.agent_id)
         self.target.put_branches(key, message.branches)
         self.target.move_texts(key, message.moves)
         self.target.put_texts(key, message.texts)

@@ -50,7 +50,7 @@ def finish(layout: Layout, known: Index) -> None:
     known.begin()
     for session_id, target in moves.items():
         _move(layout, session_id, agents[session_id], target)
-        known.db.execute("UPDATE sessions SET agent_id = ? WHERE session_id = ?", (target, session_id))
+        known.move(session_id, agents[session_id], target)
     _reword(layout, known, moves)
     listings.write_archive_listings(layout, known)
     known.commit()

@@ -198,8 +198,8 @@ class TranscriptWriter:
         return [self._row(rounds.load(self.shelf, number)) for number in range(1, self.first)]
 
     def _row(self, round_: Round) -> rows.RoundRow:
-        relative = f"{self.shelf.name}/{round_name(round_.number)}"
-        return rows.round_row(round_, self.facts.session_id, relative, self.tags.get(round_.number))
+        file = round_name(round_.number)
+        return rows.round_row(round_, self.facts.session_id, file, self.tags.get(round_.number))
 
     def _read_until(self) -> int:
         """The end of what was read as whole records; an unfinished last line is reported and read later."""

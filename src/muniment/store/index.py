@@ -21,7 +21,7 @@ from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested
 from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
-from muniment.store.layout import Layout
+from muniment.store.layout import Layout, session_folder
 from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
 from muniment.store.session_table import Listed, SessionRow
 
@@ -146,8 +146,17 @@ class Index:
         own = "session = ? AND sidechain IS ? AND round >= ?"
         self.db.execute(f"DELETE FROM usage WHERE {own}", (key, fit(sidechain), round_))
 
-    def put_rounds(self, rows: Sequence[RoundRow]) -> None:
-        round_table.insert(self.db, rows)
+    def put_rounds(self, rows: Sequence[RoundRow], agent_id: str) -> None:
+        """Rows of one session, whose files lie in this bucket."""
+        if rows:
+            round_table.insert(self.db, rows, f"{session_folder(agent_id, rows[0].session_id)}/")
+
+    def move(self, session_id: str, old: str, new: str) -> None:
+        """A session and its round files now lie in another bucket."""
+        self.db.execute("UPDATE sessions SET agent_id = ? WHERE session_id = ?", (new, session_id))
+        before, after = session_folder(old, session_id), session_folder(new, session_id)
+        sql = "UPDATE rounds SET round_file = ? || substr(round_file, ?) WHERE session_id = ?"
+        self.db.execute(sql, (after, len(before) + 1, session_id))
 
     def tag(self, session_id: str, tags: Mapping[int, str]) -> None:
         """The engagements of a session's rounds, replaced; round files are not touched."""

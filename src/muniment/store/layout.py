@@ -48,6 +48,11 @@ def round_name(number: int) -> str:
     return f"{ROUNDS}/{number:03d}.json"
 
 
+def session_folder(agent_id: str, session_id: str) -> str:
+    """The folder of a session, below that of all sessions."""
+    return f"{safe_name(agent_id)}/{session_id}"
+
+
 SHORT_ID = 8
 """Characters of an id that people are shown, where they are enough."""
 
@@ -221,7 +226,7 @@ class Layout(Struct, frozen=True, dict=True):
     def shelf(self, agent_id: str, session_id: str) -> Shelf:
         if not is_session_id(session_id):
             raise StoreError(f"{session_id!r} is no session id")
-        return Shelf(f"{self.sessions}/{safe_name(agent_id)}/{session_id}")
+        return Shelf(f"{self.sessions}/{session_folder(agent_id, session_id)}")
 
     def unseen_shelf(self, session_id: str) -> Shelf:
         """Where a session is put together that is in no bucket yet."""

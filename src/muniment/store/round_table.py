@@ -14,10 +14,10 @@ from muniment.store.rows import RoundRow
 _COLUMNS = "rowid, session_id, round, user_preview, agent_preview"
 
 
-def insert(db: Any, rows: Sequence[RoundRow]) -> None:
-    """Add rows that are not there yet."""
+def insert(db: Any, rows: Sequence[RoundRow], folder: str = "") -> None:
+    """Add rows that are not there yet; their files lie in this folder, seen from the database."""
     first = (db.execute("SELECT max(rowid) FROM rounds").get or 0) + 1
-    numbered = [(first + i, *row) for i, row in enumerate(rows)]
+    numbered = [(first + i, *row[:-1], folder + row.round_file) for i, row in enumerate(rows)]
     db.executemany(
         "INSERT INTO rounds(rowid, session_id, round, started, engagement_id, user_preview, agent_preview, tool_count,"
         " thinking_count, thinking_chars, token_count, round_file) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",

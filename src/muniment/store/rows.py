@@ -29,6 +29,7 @@ class RoundRow(NamedTuple):
     thinking_chars: int
     token_count: int
     round_file: str
+    """Below the folder of its session; in `sessions.db`, below that of all sessions."""
 
 
 Place = tuple[int, str, str | None, str | None, int]

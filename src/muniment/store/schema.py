@@ -4,7 +4,7 @@ Every index is derived: a change of schema, or of the words put into it, raises 
 another version is built anew: by `up` and `inscribe` on their own, else by `muniment reindex`.
 """
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 ROUNDS = """
 CREATE TABLE IF NOT EXISTS rounds (
