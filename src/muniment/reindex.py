@@ -20,7 +20,7 @@ from muniment.ingest import settle
 from muniment.inscribe import Progress, Task
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile
-from muniment.store import engagements, evidence, index, versions
+from muniment.store import edits, engagements, evidence, index, versions
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf, is_session_id
 
@@ -44,13 +44,17 @@ def reindex(layout: Layout, report: Report) -> int:
 
 
 def _understood(layout: Layout, fresh: Path) -> None:
-    """What extraction found stands in a file of its own and is applied again."""
+    """What extraction found and people decided stands in files of its own and is applied again."""
     with Index(layout, write=True, path=fresh) as known:
         agents = known.agents()
         known.begin()
+        named = edits.tagged(layout)
         for record in engagements.load(layout):
+            named.pop(record.session_id, None)
             if agent_id := agents.get(record.session_id):
                 settle.in_index(layout, known, record, settle.in_files(layout, record, agent_id))
+        for session_id in named.keys() & agents.keys():
+            settle.by_hand(layout, session_id, agents[session_id])
         known.commit()
 
 

@@ -35,12 +35,15 @@ def tag(layout: Layout, session: Listed, rounds: Sequence[int], engagement_id: s
     with index.lock(layout, lambda: None), Index(layout, write=True) as known:
         for round_ in rounds:
             edits.append(layout, Edit(now(), "engagement", session.session_id, round_, engagement_id))
-        tags = engagements.tags(layout, _record(layout, session.session_id), session.session_id)
+        record = _record(layout, session.session_id)
         known.begin()
-        known.tag(session.session_id, tags)
-        shelf = layout.shelf(session.agent_id, session.session_id)
-        top = page.load_head(shelf.document)
-        settle.tag_files(shelf, tags, top.title if top else "")
+        known.tag(session.session_id, engagements.tags(layout, record, session.session_id))
+        if record:
+            settle.in_files(layout, record, session.agent_id)
+            engagements.put(layout, [record])
+            engagements.write_listing(layout)
+        else:
+            settle.by_hand(layout, session.session_id, session.agent_id)
         known.commit()
 
 

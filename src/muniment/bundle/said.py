@@ -109,5 +109,6 @@ def apply(layout: Layout, sessions: set[str]) -> None:
                 settle.in_index(layout, index, record, settle.in_files(layout, record, agents[session_id]))
             else:
                 index.tag(session_id, edits.engagements(layout, session_id))
+                settle.by_hand(layout, session_id, agents[session_id])
         listings.write_archive_listings(layout, index)
         index.commit()

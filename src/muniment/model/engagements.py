@@ -84,6 +84,13 @@ class Conflict(Struct, frozen=True):
     """The other engagement: the one found, or another that claims the same rounds."""
 
 
+class Tagged(Struct, frozen=True):
+    """An engagement that people named, and the rounds of a session that they say belong to it."""
+
+    engagement_id: str
+    turn_ranges: tuple[tuple[int, int], ...]
+
+
 class Ingested(Struct, frozen=True, kw_only=True):
     """One session, understood: a line of `engagements.jsonl`."""
 
@@ -119,6 +126,8 @@ class Ingested(Struct, frozen=True, kw_only=True):
     """Where agents told something else than was found."""
     found: tuple[KeptEngagement, ...] = ()
     """What was found, where agents told of engagements that stand above it."""
+    tagged: tuple[Tagged, ...] = ()
+    """What people decided, above all of it."""
 
 
 def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:

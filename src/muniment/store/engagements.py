@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
+from msgspec import structs
 
 from muniment import files
 from muniment.model import codec
-from muniment.model.engagements import Ingested, KeptEngagement
+from muniment.model.engagements import Ingested, KeptEngagement, Tagged, runs
 from muniment.model.words import shortened
 from muniment.store import edits, escape
 from muniment.store.layout import Layout
@@ -37,8 +38,9 @@ def load(layout: Layout) -> Iterator[Ingested]:
 
 
 def put(layout: Layout, records: Sequence[Ingested]) -> None:
-    """Add or replace the lines of these sessions."""
-    replace(layout, {record.session_id: codec.encode(record) for record in records})
+    """Add or replace the lines of these sessions, with what people decided about their rounds."""
+    said = (structs.replace(record, tagged=tagged(layout, record.session_id)) for record in records)
+    replace(layout, {record.session_id: codec.encode(record) for record in said})
 
 
 def remove(layout: Layout, session_id: str) -> None:
@@ -72,12 +74,20 @@ def tags(layout: Layout, record: Ingested | None, session_id: str) -> dict[int, 
     return extracted | edits.engagements(layout, session_id)
 
 
+def tagged(layout: Layout, session_id: str) -> tuple[Tagged, ...]:
+    """The engagements that people named for rounds of a session, in the order of the rounds."""
+    rounds: dict[str, list[int]] = {}
+    for number, name in sorted(edits.engagements(layout, session_id).items()):
+        rounds.setdefault(name, []).append(number)
+    return tuple(Tagged(name, tuple(runs(numbers))) for name, numbers in rounds.items())
+
+
 # -- the index for people
 
 
 def listing(records: Iterable[Ingested]) -> bytes:
     """By date, then session, then engagement; the latest day first."""
-    worked = [record for record in records if not record.ghost]
+    worked = [record for record in records if not record.ghost or record.tagged]
     worked.sort(key=lambda r: (r.started or "", r.session_id), reverse=True)
     lines = ["# Engagements", ""]
     for day, of_day in groupby(worked, key=lambda r: (r.started or "undated")[:10]):
@@ -96,16 +106,23 @@ def _session(record: Ingested) -> Iterator[str]:
         yield f"{cell(record.session_summary)}\n"
     for engagement in record.engagements:
         yield from _engagement(engagement)
+    for named in record.tagged:
+        name = cell(" ".join(named.engagement_id.split()))
+        yield f"- **{name}** · by hand · turns {_turns(named.turn_ranges)}"
 
 
 def _engagement(engagement: KeptEngagement) -> Iterator[str]:
-    turns = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in engagement.turn_ranges)
     project = f" · {cell(engagement.project)}" if engagement.project else ""
+    turns = _turns(engagement.turn_ranges)
     yield f"- **{engagement.method}** · {engagement.phase}{project} · turns {turns}: {cell(engagement.topic)}"
     if engagement.outcome:
         yield f"  - outcome: {cell(engagement.outcome)}"
     yield from (f"  - decided: {cell(decision)}" for decision in engagement.key_decisions)
     yield from (f"  - next: {cell(step)}" for step in engagement.next_steps)
+
+
+def _turns(ranges: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in ranges)
 
 
 def write_listing(layout: Layout) -> None:

@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Say which ENGAGEMENT the ROUNDS of a SESSION belong to: 3, 3-9, or 1,4-6; or what the session is.
 
-    ENGAGEMENT is an id that `muniment search` shows, or a name of your own. The tag stands in the index and in the
-    session's listing and outlives ingestion; round files are not touched.
+    ENGAGEMENT is an id that `muniment search` shows, or a name of your own. The tag stands in the index, in the
+    listings and in the frontmatter of the document, and outlives ingestion; round files are not touched.
     """
     archive = Archive(store)
     if tags is not None or summary is not None:
