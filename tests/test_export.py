@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from muniment.archive import Archive
 from muniment.check import check_found
-from muniment.errors import Conflict, NotFound
+from muniment.errors import Conflict, NotFound, StoreError
 from muniment.export import Request
 from muniment.inscribe import Outcome
+from muniment.surfaces.cli.export_claude import command
 from tests.builder import conversation, tool
 from tests.test_cli import Cli
 
@@ -108,6 +110,52 @@ def test_the_document_alone_is_enough_to_resume(
     assert parents == [None, *(record["uuid"] for record in made[:-1])]
     again = archive.export("last", Request("claude-code", to=tmp_path / "b", document_only=True))
     assert Path(again.paths[0]).read_bytes() == Path(exported.paths[0]).read_bytes()
+
+
+def test_the_document_alone_tells_the_branch(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
+    conversation(2).write(home)
+    inscribe()
+    made = lines(export(archive, to=tmp_path, document_only=True))
+    assert {record["gitBranch"] for record in made} == {"main"}
+
+
+def test_edits_of_the_document_are_followed_or_told(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
+) -> None:
+    conversation(2).write(home)
+    inscribe()
+    document = archive.shelf(archive.session("last")).document
+    request = Request("claude-code", to=tmp_path / "a")
+    assert archive.export("last", request).edited is None
+    document.write_text(document.read_text().replace("reply 1", "a better reply"))
+    assert archive.export("last", request).edited == str(document)
+    followed = archive.export("last", Request("claude-code", to=tmp_path / "b", document_only=True))
+    assert followed.edited is None
+    assert "a better reply" in Path(followed.paths[0]).read_text()
+    store, env = str(archive.layout.root), dict(archive.env)
+    asked = ["last", "--to", str(tmp_path / "c")]
+    said = CliRunner().invoke(command, asked, obj=store, env=env).stderr
+    (told,) = [line for line in said.splitlines() if "edited" in line]
+    assert "--from-document" in told
+    assert str(document) in told
+
+
+@pytest.mark.parametrize("gone", [[1, 2, 3], [2], [3]])
+def test_rounds_that_are_missing_are_told_and_not_left_out(
+    archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path, gone: list[int]
+) -> None:
+    conversation(3).write(home)
+    inscribe()
+    shelf = archive.shelf(archive.session("last"))
+    for number in gone:
+        shelf.round_file(number).unlink()
+    with pytest.raises(StoreError, match=f"00{gone[0]}.json: the round file is missing") as refused:
+        export(archive, to=tmp_path)
+    assert "reindex" in refused.value.hint
+    assert not list(tmp_path.rglob(".*.part"))
+    export(archive, to=tmp_path, document_only=True)
+    archive.reindex()
+    export(archive, to=tmp_path / "again")
 
 
 def test_a_fork_has_an_identity_of_its_own(archive: Archive, inscribe: Inscribe, home: Path) -> None:

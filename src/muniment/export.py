@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from muniment import files, sources
 from muniment.before import Before
-from muniment.errors import Conflict, NotFound
+from muniment.errors import Conflict, NotFound, StoreError, Unsupported
 from muniment.model import Facts, Loss, Message, Round
 from muniment.restore import inside
 from muniment.sources import Named, Renaming
@@ -56,6 +56,8 @@ class Exported(Struct, frozen=True):
     """How the tool calls of another agent's session are called now, and which were kept as they are."""
     belongs: str | None = None
     """Where it must be put before it can be resumed, if it was written elsewhere."""
+    edited: str | None = None
+    """The document, if somebody edited its messages and they are not in what was written."""
     continues: str | None = None
     """The session that it was written from, if it has an identity of its own."""
     known_as: str = ""
@@ -94,7 +96,8 @@ def export(
     session_id = target.identity(facts, move)
     resume = target.resuming(session_id, paths[0])
     belongs = target.belongs(paths[0], facts, move, env)
-    made = Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs)
+    edited = None if request.document_only else _edited(shelf)
+    made = Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs, edited)
     if move.session_id is None:
         return made
     rounds_ = _rounds_in(target, Facts(move.session_id, target.name, native_id=session_id), Path(paths[0]))
@@ -104,6 +107,14 @@ def export(
 def _rounds_in(target: Source, facts: Facts, path: Path) -> int:
     """How many rounds will be found in a file that was written. Formats differ in what begins one."""
     return sum(1 for _ in target.read(records(files.chunks(path)), facts))
+
+
+def _edited(shelf: Shelf) -> str | None:
+    """The document, if it says something else than the rounds that are exported."""
+    try:
+        return str(shelf.document) if page.is_edited(shelf.document) else None
+    except Unsupported:  # one of a newer version, which cannot be looked at
+        return None
 
 
 def _refuse_nothing(facts: Facts, sidechains: int, before: Before) -> None:
@@ -176,15 +187,26 @@ def _refuse_overwrite(path: Path, new: Path, force: bool) -> None:
 
 
 def _chosen(shelf: Shelf, facts: Facts, request: Request, before: Before) -> Iterable[Round]:
-    made = from_document(shelf) if request.document_only else rounds.load_all(shelf)
     first = 1 if request.first is None else request.first
     last = facts.rounds if request.last is None else request.last
     if not 1 <= first <= last <= max(facts.rounds, 1):
         raise NotFound(f"no rounds {first}-{last}", f"the session has {facts.rounds}")
+    if not request.document_only:
+        _require_rounds(shelf, last)
+    made = from_document(shelf) if request.document_only else rounds.load_all(shelf)
     own = (r for r in made if first <= r.number <= last)
     if not before.earlier or not request.whole or request.document_only:
         return own
     return (structs.replace(r, number=number) for number, r in enumerate(chain(before.rounds(), own), 1))
+
+
+def _require_rounds(shelf: Shelf, last: int) -> None:
+    """What is missing of a session must not be missing from what is written of it without a word."""
+    missing = [number for number in range(1, last + 1) if not shelf.round_file(number).exists()]
+    if missing:
+        told = f"{shelf.round_file(missing[0])}: the round file is missing"
+        more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise StoreError(told + more, "`muniment reindex` rebuilds it; --from-document does without")
 
 
 def from_document(shelf: Shelf) -> Iterator[Round]:

@@ -125,7 +125,8 @@ class Lines:
         record |= {"type": kind} | self._payload(kind, group)
         timed = {} if self.native and ref.at is None else {"timestamp": self.at}
         record |= {"uuid": ref.id, **timed, "userType": "external"}
-        record |= {"cwd": self.cwd, "sessionId": self.session_id, "version": self.version, "gitBranch": self.branch}
+        branch = self.branch or ("" if self.native else self.facts.branch or "")  # a document names it in its head
+        record |= {"cwd": self.cwd, "sessionId": self.session_id, "version": self.version, "gitBranch": branch}
         self.last = ref.id
         self.written.add(ref.id or "")
         return record

@@ -75,6 +75,9 @@ def report(exported: Exported, json: bool) -> None:
         return
     for path in exported.paths:
         out(path)
+    if exported.edited:
+        told = "the document was edited, and the edits are not in this; `export --from-document` follows them"
+        talk(f"  {told}: {exported.edited}")
     for named in exported.tools:
         if named.tool != named.becomes:
             talk(f"  renamed: {named.count} × {named.tool} is {named.becomes}")
