@@ -158,6 +158,13 @@ def test_a_history_that_is_nearly_full_is_told_once(project: Path, tmp_path: Pat
     assert rec.close().history_appended
 
 
+@pytest.mark.parametrize("given", [("user", {"text": "hi"}), ("user", {"text": "hi"}, "u1"), ({"type": "user"},)])
+def test_a_call_in_the_form_of_the_minimal_program_is_told_what_to_give(project: Path, given: tuple) -> None:
+    with pytest.raises(TypeError, match=r"append_transcript\(session_id, event\): .*`type`, `payload` and `uuid`"):
+        append_transcript("s", *given)
+    assert not list(project.rglob("s.jsonl"))
+
+
 def test_outputs_and_what_close_guarantees(project: Path) -> None:
     rec = Recorder.start(cwd=project)
     assert rec.outputs.history_offset is None

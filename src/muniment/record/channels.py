@@ -11,9 +11,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Never, NotRequired, TypedDict
 
 from muniment import config, files
+from muniment.model.codec import mapping
 from muniment.model.events import HEADER, TERMINATOR, USER, Event
 from muniment.record.chain import effective
 from muniment.record.clock import now
@@ -54,8 +55,11 @@ class Prompt(TypedDict):
     offset: int
 
 
-def append_transcript(session_id: str, event: TranscriptEvent, root: str | Path = ".") -> Appended:
+def append_transcript(session_id: str, event: TranscriptEvent, root: str | Path = ".", *misplaced: Never) -> Appended:
     """Add an event to `.transcripts/<session_id>.jsonl`. The same `uuid` with the same content again is a no-op."""
+    if misplaced or not {"type", "payload", "uuid"} <= mapping(event).keys():
+        # The specification's minimal program has a function of this name that takes type and payload one by one.
+        raise TypeError("append_transcript(session_id, event): the event is a dict with `type`, `payload` and `uuid`")
     refuse_grants(event["type"], event["payload"])
     dialect = dialect_named("native")
     folder = dialect.folder(Path(root).absolute())

@@ -91,18 +91,16 @@ class History:
 
     @property
     def warning(self) -> str:
-        """A word for the user when the file is nearly full; empty otherwise."""
+        """A word for the user when the file is nearly full; empty otherwise. A file that is too large is not read."""
         size = files.changed_at(self.path)[1]
-        if not size or size > self.max_bytes:  # a larger one need not be read to be called full
-            return self.nearly_full(size, 0)
-        return self.nearly_full(size, sum(piece.count(b"\n") for piece in files.chunks(self.path)))
+        readable = 0 < size <= self.max_bytes
+        return self.nearly_full(size, sum(p.count(b"\n") for p in files.chunks(self.path)) if readable else 0)
 
     def nearly_full(self, size: int, entries: int) -> str:
-        """The same of a file whose size is known."""
-        if size < self.max_bytes * NEARLY_FULL and entries < self.max_entries * NEARLY_FULL:
-            return ""
-        full = f"{size / 2**20:.1f} of {self.max_bytes / 2**20:.0f} MiB, {entries} of {self.max_entries} entries"
-        return f"{self.path}: {full}; it will be rotated"
+        """The same of a file of which both are known."""
+        full = [f"{size / 2**20:.1f} of {self.max_bytes / 2**20:.0f} MiB"] * (size >= self.max_bytes * NEARLY_FULL)
+        full += [f"{entries} of {self.max_entries} entries"] * (entries >= self.max_entries * NEARLY_FULL)
+        return f"{self.path}: {', '.join(full)}; it will be rotated" if full else ""
 
     def _opened(self) -> Log:
         if self._log is None:
