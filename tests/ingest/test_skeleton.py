@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 from muniment.archive import Archive
-from muniment.ingest import pipeline, skeleton
+from muniment.ingest import offline, pipeline, skeleton
 from muniment.ingest.planning import Choice
 from muniment.ingest.skeleton import HEAD_CHARS, MAX_CHARS, TAIL_CHARS, Skeleton, Turn
-from muniment.model import Facts
+from muniment.model import Facts, Message, Round, Text, Tool
 from tests.builder import ClaudeSession, conversation, text, tool
 
 
@@ -50,8 +52,6 @@ def test_turns_are_rounds_and_keep_what_was_done(archive: Archive, home: Path) -
 
 
 def test_a_patch_names_the_files_that_it_changes() -> None:
-    from muniment.model import Message, Round, Tool
-
     patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n*** Add File: b.py\n+x\n*** End Patch"
     call = Tool("c1", "apply_patch", patch)
     made = skeleton.make([Round(1, (Message("assistant", blocks=(call,)),))], Facts("s", "x"), "codex", 0)
@@ -98,3 +98,42 @@ def test_the_pipeline_reads_the_same(archive: Archive, home: Path) -> None:
     made = read(archive, conversation(3), home)
     (job,) = archive.ingest_plan(Choice()).jobs
     assert pipeline.read(archive.layout, job) == made
+
+
+def _long(rounds: int) -> Iterator[Round]:
+    """Rounds of a hundred thousand characters each, made one by one."""
+    for number in range(1, rounds + 1):
+        words = f"{number:06d} words " * 2_000
+        call = Tool(f"c{number}", "Bash", {"command": "cat x"}, output=(Text(words),))
+        said = (Message("user", blocks=(Text(words),)), Message("assistant", blocks=(call, Text(words + words))))
+        yield Round(number, said)
+
+
+def _peak(rounds: int) -> int:
+    tracemalloc.start()
+    try:
+        made = skeleton.make(_long(rounds), Facts("s", "x"), "claude", 0)
+        skeleton.text(made)
+        offline.extract(made)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_length_of_a_session() -> None:
+    _peak(2)
+    grown = _peak(200) - _peak(100)
+    assert grown < 100 * 20_000  # of the hundred thousand characters that each round has
+
+
+def test_a_turn_that_the_text_leaves_out_still_counts_whole() -> None:
+    turns = [skeleton.make([one], Facts("s", "x"), "claude", 0).turns[0] for one in _long(9)]
+    whole, brief = skeleton.text(_of(*turns)), skeleton.make(_long(9), Facts("s", "x"), "claude", 0)
+    assert skeleton.text(brief) == whole
+    assert brief.turns[4].left_out
+    assert not brief.turns[-1].left_out
+
+
+def test_what_the_offline_rules_hear_of_a_turn_is_the_same_when_it_is_kept_briefly() -> None:
+    turns = [skeleton.make([one], Facts("s", "x"), "claude", 0).turns[0] for one in _long(9)]
+    assert offline.extract(_of(*turns)) == offline.extract(skeleton.make(_long(9), Facts("s", "x"), "claude", 0))

@@ -2,6 +2,9 @@
 
 `text` is what a model reads: roles and turn numbers, no tool calls, no thinking. The offline extractor reads the same
 turns together with their acts. Tools are told by the shape of their input, so no agent's names stand here.
+
+However long a session is, what is held of it is little: turns that the text leaves out keep only what the offline rules
+look at, which is the beginning of a prompt and both ends of an answer, and acts are never held whole.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.model import Compaction, Event, Facts, Message, Round, Text, Tool
 from muniment.model.codec import mapping
@@ -22,7 +25,15 @@ HEAD_CHARS = 50_000
 TAIL_CHARS = 10_000
 OUTPUT_HEAD, OUTPUT_TAIL = 400, 800
 """Of a tool's output: a commit tells itself at the beginning, a test run at the end."""
+PROMPT_CHARS, ANSWER_CHARS, CLOSING_CHARS = 4000, 1000, 2000
+"""Of turns that the text leaves out: the beginning of the prompt, the end of the answer, both ends of the closing."""
+COMMAND_CHARS, PATH_CHARS, EVENT_CHARS = 2400, 300, 1000
+_ENDING_CHARS = 2 * TAIL_CHARS
+"""Of the last turns, kept whole: a text without its secrets is shorter and reaches further back."""
 
+_BETWEEN = "\n\n"
+TESTED = re.compile(r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|ctest|unittest|tox|test)\b")
+"""A command that runs tests: how that ended, its output tells."""
 _SIGNED = re.compile(r"\[[a-z][\w.-]*:[\w.-]+::([^\W\d_][\w'’-]{0,40})\]")
 """How an agent signs a post, as `[claude:opus::Reed]`."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -65,6 +76,8 @@ class Turn(Struct, frozen=True):
     prompted: bool = True
     closing: str = ""
     """What the agent said after its last act; empty if the turn was cut off before."""
+    left_out: int = 0
+    """Characters of prompt and answer that are not held."""
 
 
 class Skeleton(Struct, frozen=True):
@@ -81,14 +94,50 @@ class Skeleton(Struct, frozen=True):
 
 def make(rounds: Iterable[Round], facts: Facts, agent_id: str, subagents: int) -> Skeleton:
     """The skeleton of a session; one round at a time is in memory."""
-    turns: list[Turn] = []
+    kept = _Kept()
     models: dict[str, None] = {}
     signed: list[str] = []
     for round_ in rounds:
-        turns.append(_turn(round_))
+        kept.add(_turn(round_))
         signed += _signatures(round_)
         models.update({m.model: None for m in round_.messages if m.model and not m.model.startswith("<")})
-    return Skeleton(facts, agent_id, tuple(turns), tuple(models), subagents, tuple(signed))
+    return Skeleton(facts, agent_id, tuple(kept.turns), tuple(models), subagents, tuple(signed))
+
+
+class _Kept:
+    """Turns as they come: the first and the last ones whole, because the text has them, and what is between briefly."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.chars = 0
+        self.briefly_from = 0
+        self.ending = 0
+        """Characters of the turns from there on."""
+
+    def add(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        if self.chars < MAX_CHARS:
+            self.chars += _chars(turn)
+            self.briefly_from = len(self.turns)
+            return
+        self.ending += _chars(turn)
+        while (left := self.ending - _chars(self.turns[self.briefly_from])) >= _ENDING_CHARS:
+            self.turns[self.briefly_from] = _brief(self.turns[self.briefly_from])
+            self.briefly_from, self.ending = self.briefly_from + 1, left
+
+
+def _chars(turn: Turn) -> int:
+    return len(turn.user) + len(turn.assistant)
+
+
+def _brief(turn: Turn) -> Turn:
+    """A turn with what is looked at where the text has nothing of it."""
+    user, assistant = turn.user[:PROMPT_CHARS], turn.assistant[-ANSWER_CHARS:]
+    closing = turn.closing
+    if len(closing) > 2 * CLOSING_CHARS:
+        closing = f"{closing[:CLOSING_CHARS]}\n…\n{closing[-CLOSING_CHARS:]}"
+    left_out = _chars(turn) - len(user) - len(assistant)
+    return structs.replace(turn, user=user, assistant=assistant, closing=closing, left_out=left_out)
 
 
 def _turn(round_: Round) -> Turn:
@@ -102,8 +151,8 @@ def _turn(round_: Round) -> Turn:
         until=max(times, default=None),
         user="\n\n".join(filter(None, map(text_of, users))),
         assistant="\n\n".join(filter(None, (text_of(message) for message in own if message.role == "assistant"))),
-        acts=tuple(act(block) for block in blocks if isinstance(block, Tool) and block.name),
-        events=tuple((block.kind, block.text) for block in blocks if isinstance(block, Event) and block.text),
+        acts=tuple(_brief_act(act(block)) for block in blocks if isinstance(block, Tool) and block.name),
+        events=tuple((b.kind, b.text[:EVENT_CHARS]) for b in blocks if isinstance(b, Event) and b.text),
         cwd=_latest(own, "cwd"),
         branch=_latest(own, "branch"),
         compacted=any(isinstance(block, Compaction) for block in blocks),
@@ -163,6 +212,16 @@ def act(tool: Tool) -> Act:
     )
 
 
+def _brief_act(whole: Act) -> Act:
+    """An act as far as a turn tells of it: of commands the beginning, and what came back only from tests."""
+    return structs.replace(
+        whole,
+        paths=tuple(path[-PATH_CHARS:] for path in whole.paths),
+        command=whole.command[:COMMAND_CHARS],
+        output=whole.output if TESTED.search(whole.command[:COMMAND_CHARS]) else "",
+    )
+
+
 def _joined(command: Any) -> str:
     """A command line; some agents give it as a list."""
     return " ".join(map(str, command)) if isinstance(command, list) else str(command)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -180,11 +239,40 @@ def _clipped(tool: Tool) -> str:
 
 def text(skeleton: Skeleton) -> str:
     """The plain transcript, cut in the middle if it is long."""
-    whole = "\n\n".join([*_metadata(skeleton), *_spoken(skeleton.turns)])
-    if len(whole) <= MAX_CHARS:
-        return whole
-    left_out = len(whole) - HEAD_CHARS - TAIL_CHARS
-    return f"{whole[:HEAD_CHARS]}\n\n[… {left_out:,} characters left out …]\n\n{whole[-TAIL_CHARS:]}"
+    length = chars(skeleton)
+    if length <= MAX_CHARS:
+        return _BETWEEN.join(_parts(skeleton))
+    left_out = length - HEAD_CHARS - TAIL_CHARS
+    head = _BETWEEN.join(_first(_parts(skeleton), HEAD_CHARS))[:HEAD_CHARS]
+    tail = _BETWEEN.join(reversed(_first(_from_the_end(skeleton.turns), TAIL_CHARS)))[-TAIL_CHARS:]
+    return f"{head}\n\n[… {left_out:,} characters left out …]\n\n{tail}"
+
+
+def chars(skeleton: Skeleton) -> int:
+    """How long the transcript is before it is cut."""
+    parts = sum(len(part) + len(_BETWEEN) for part in _parts(skeleton)) - len(_BETWEEN)
+    return parts + sum(turn.left_out for turn in skeleton.turns)
+
+
+def _parts(skeleton: Skeleton) -> Iterator[str]:
+    yield from _metadata(skeleton)
+    yield from _spoken(skeleton.turns)
+
+
+def _from_the_end(turns: Sequence[Turn]) -> Iterator[str]:
+    for turn in reversed(turns):
+        yield from reversed(list(_spoken((turn,))))
+
+
+def _first(parts: Iterable[str], enough: int) -> list[str]:
+    """As many parts as make up so many characters."""
+    taken: list[str] = []
+    for part in parts:
+        taken.append(part)
+        enough -= len(part)
+        if enough <= 0:
+            break
+    return taken
 
 
 def _metadata(skeleton: Skeleton) -> Iterator[str]:

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from muniment.ingest.skeleton import Act, Turn
+from muniment.ingest.skeleton import COMMAND_CHARS, TESTED, Act, Turn
 
-_COMMAND_CHARS, _SCRIPT_CHARS = 300, 2400
+_COMMAND_CHARS, _SCRIPT_CHARS = 300, COMMAND_CHARS
 _GIT = re.compile(
     r"\bgit (?:-[Cc] \S{1,300} ){0,3}(commit|push|tag|merge|rebase|checkout|switch|pull)\b"
     r"|\bgh (pr create|release create|pr merge)"
 )
 _APPLIES = re.compile(r"\bgit (?:apply|am)\b|\bpatch -p\d")
 """A patch is an edit, whoever wrote it."""
-_TESTED = re.compile(r"\b(?:pytest|jest|vitest|mocha|rspec|phpunit|ctest|unittest|tox|test)\b")
 _FAILED = re.compile(
     r"\b[1-9]\d{0,5} (?:failed|failing|failures|errors?)\b|^(?:FAIL|FAILED|not ok)\b|--- FAIL|result: FAILED",
     re.MULTILINE,
@@ -122,7 +121,7 @@ def _quoted(act: Act, *options: str) -> Iterator[str]:
 
 
 def _tested(act: Act) -> str:
-    if not _TESTED.search(act.command[:_COMMAND_CHARS]):
+    if not TESTED.search(act.command[:_COMMAND_CHARS]):
         return ""
     if act.failed or _FAILED.search(act.output):
         return "failed"

@@ -11,17 +11,23 @@ What was tried and did not help on sessions that were left out is told in docs/d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from muniment.ingest.offline import cues, projects
 from muniment.ingest.offline.deeds import Deeds, is_paper
-from muniment.ingest.offline.hearing import Heard
+from muniment.ingest.offline.hearing import Heard, Words, words_of
 
 NAMES = ("bias", "novel", "ends", "opening", "pointing", "following", "asking", "kind", "other", "same", "worked")
 
 Row = tuple[float, ...]
 """The numbers of one turn, in the order of `NAMES`."""
 
+WordsAt = Callable[[int], Words]
+"""The words of the turn at a position."""
+
+_NEAR = 8
+"""As many turns are compared with each other: the last three, this one and the next two."""
 _FEW_WORDS = 6
 _FEW_CHAINS = 5
 _OPENING_WORDS, _POINTING_WORDS, _FOLLOWING_WORDS = 30, 8, 12
@@ -30,14 +36,13 @@ _OPENING_WORDS, _POINTING_WORDS, _FOLLOWING_WORDS = 30, 8, 12
 class SoFar:
     """The engagement that a turn would continue."""
 
-    def __init__(self, first: Heard) -> None:
+    def __init__(self) -> None:
         self.told: set[str] = set()
         self.files: set[str] = set()
         self.worked = False
-        self.add(first)
 
-    def add(self, one: Heard) -> None:
-        self.told |= one.told
+    def add(self, one: Heard, words: Words) -> None:
+        self.told |= words.told
         self.files |= one.files
         self.worked = self.worked or one.deeds.edits > 0
 
@@ -46,27 +51,33 @@ def walk(heard: Sequence[Heard], begins: Callable[[int, Row], bool]) -> Iterator
     """The positions at which engagements begin, without the first; `begins` decides by position and row."""
     if not heard:
         return
-    so_far = SoFar(heard[0])
+
+    @lru_cache(maxsize=_NEAR)
+    def words(at: int) -> Words:
+        return words_of(heard[at])
+
+    so_far = SoFar()
+    so_far.add(heard[0], words(0))
     kind = _kind(heard[0].deeds)
     for at in range(1, len(heard)):
         now = _kind(heard[at].deeds)
-        row = _row(heard, at, so_far, {kind, now} == _KINDS)
+        row = _row(heard, at, words, so_far, {kind, now} == _KINDS)
         if row and begins(at, row):
             yield at
-            so_far = SoFar(heard[at])
-        so_far.add(heard[at])
+            so_far = SoFar()
+        so_far.add(heard[at], words(at))
         kind = now or kind
 
 
-def _row(heard: Sequence[Heard], at: int, so_far: SoFar, changed: bool) -> Row | None:
+def _row(heard: Sequence[Heard], at: int, words: WordsAt, so_far: SoFar, changed: bool) -> Row | None:
     """Nothing if the prompt only answers."""
     said = heard[at].said[:400].split()
     opens = _opens(heard[at - 1], heard[at], said)
-    if not opens and _answers(heard[at]):
+    if not opens and _answers(heard[at], words(at)):
         return None
     return (
         1.0,
-        *_words(heard, at, so_far),
+        *_words(len(heard), at, words, so_far),
         float(opens),
         *_prompt(said, opens),
         float(changed),
@@ -78,26 +89,26 @@ def _row(heard: Sequence[Heard], at: int, so_far: SoFar, changed: bool) -> Row |
 # -- words: what is new, and what is heard no more
 
 
-def _words(heard: Sequence[Heard], at: int, so_far: SoFar) -> tuple[float, float]:
-    terms = heard[at].terms
-    return len(terms - so_far.told) / max(len(terms), _FEW_WORDS), _ends(heard, at)
+def _words(turns: int, at: int, words: WordsAt, so_far: SoFar) -> tuple[float, float]:
+    terms = words(at).terms
+    return len(terms - so_far.told) / max(len(terms), _FEW_WORDS), _ends(turns, at, words)
 
 
-def _ends(heard: Sequence[Heard], at: int) -> float:
+def _ends(turns: int, at: int, words: WordsAt) -> float:
     """The part of the words common to the last three turns that are not in the next three; for half of what it is
     where there is but one turn before, whose words were never said twice."""
-    before = [one.told for one in heard[max(0, at - 3) : at]]
+    before = [words(one).told for one in range(max(0, at - 3), at)]
     chains = frozenset[str]().union(*(one & other for one, other in combinations(before, 2))) if at > 1 else before[0]
-    after = frozenset[str]().union(*(one.told for one in heard[at : at + 3]))
+    after = frozenset[str]().union(*(words(one).told for one in range(at, min(at + 3, turns))))
     return len(chains - after) / max(len(chains), _FEW_CHAINS) / (1 if at > 1 else 2)
 
 
 # -- the prompt: how it begins
 
 
-def _answers(now: Heard) -> bool:
+def _answers(now: Heard, words: Words) -> bool:
     """Whether it says nothing of its own: a yes, a no, a word to go on."""
-    return not now.terms or bool(cues.ASSENT.match(now.said[:120]))
+    return not words.terms or bool(cues.ASSENT.match(now.said[:120]))
 
 
 def _opens(former: Heard, now: Heard, said: Sequence[str]) -> bool:

@@ -9,10 +9,10 @@ from muniment.ingest.offline import cues
 from muniment.ingest.offline.hearing import Heard
 from muniment.ingest.offline.sentences import capital, clipped, plain, sentences
 from muniment.ingest.offline.topics import bare, telling
+from muniment.ingest.skeleton import CLOSING_CHARS
 
 MOST = 3
 _OUTCOME_WORDS, _DECISION_WORDS, _STEP_WORDS = 30, 25, 20
-_CLOSING_CHARS = 2000
 _ANSWER_CHARS = 500
 _OFFER_CHARS = 500
 _CHOSE = ("decided", "chose", "went with", "settled on", "opted", "agreed")
@@ -58,7 +58,7 @@ def _subject(heard: Sequence[Heard]) -> str:
 
 def _told(one: Heard, cue: re.Pattern[str] = cues.ANY) -> str:
     """The first whole sentence of a closing message that has the cue."""
-    for text in sentences(one.turn.closing[:_CLOSING_CHARS]):
+    for text in sentences(one.turn.closing[:CLOSING_CHARS]):
         text = cues.EXCLAIMED.sub("", text, count=1)
         if telling(text, 4) and not text.endswith(("?", ":")) and cue.search(text) and not cues.STARTING.match(text):
             return capital(clipped(text, _OUTCOME_WORDS))
@@ -95,7 +95,7 @@ def _settled(one: Heard) -> Iterator[str]:
 
 
 def _reported(one: Heard) -> Iterator[str]:
-    closing = one.turn.closing[:_CLOSING_CHARS]
+    closing = one.turn.closing[:CLOSING_CHARS]
     if not any(word in closing for word in _CHOSE):
         return
     for text in sentences(closing):
@@ -109,7 +109,7 @@ def next_steps(heard: Sequence[Heard], unfinished: bool) -> tuple[str, ...]:
     found: dict[str, None] = {}
     if unfinished and not end.turn.closing.strip() and telling(end.said, 4):
         found[capital(clipped(bare(plain(end.said[:400])), _STEP_WORDS))] = None
-    closing = end.turn.closing[-_CLOSING_CHARS:]
+    closing = end.turn.closing[-CLOSING_CHARS:]
     found |= dict.fromkeys(
         capital(clipped(text, _STEP_WORDS)) for text in [*_listed(closing), *_offered(closing)] if telling(text, 2)
     )

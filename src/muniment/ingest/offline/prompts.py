@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-LIMIT = 4000
+from muniment.ingest.skeleton import PROMPT_CHARS
+
+LIMIT = PROMPT_CHARS
 """Characters of a prompt that are looked at; what comes later is a paste."""
 
 _DROPPED = ("system-reminder", "local-command-stdout", "local-command-caveat", "ide_opened_file", "ide_selection",
