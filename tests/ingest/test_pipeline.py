@@ -18,6 +18,7 @@ from muniment.ingest import offline, pipeline
 from muniment.ingest.pipeline import Outcome
 from muniment.ingest.planning import Choice, Plan
 from muniment.model.engagements import Engagement, Extraction
+from muniment.search import Query
 from muniment.store import engagements, page
 from tests.builder import ClaudeSession, conversation, text, tool
 
@@ -73,6 +74,18 @@ def test_the_session_s_own_files_say_it_too_and_round_files_do_not(archive: Arch
     with sqlite3.connect(shelf.database) as db:
         assert {tag for (tag,) in db.execute("SELECT engagement_id FROM rounds")} == {f"{session.id[:13]}-1"}
     assert {path.name: path.read_bytes() for path in shelf.rounds.iterdir()} == before
+
+
+@pytest.mark.parametrize("part", ["team/cli", "work", "CLI"])
+def test_a_project_is_found_by_any_part_of_its_path(archive: Archive, home: Path, part: str) -> None:
+    conversation(4, cwd="/work/team/cli").write(home, "-work-team-cli")
+    put(home, "other")
+    ingest(archive)
+    (found,) = archive.find_engagements(Query(project=part))
+    assert found.project == "cli"
+    assert archive.find_engagements(Query(project="cli", exact=True)) == [found]
+    assert archive.find_engagements(Query(project="/work/team/cli", exact=True)) == []
+    assert {hit.session_id for hit in archive.search(Query("prompt", project=part))} == {found.session_id}
 
 
 def test_twice_is_once(archive: Archive, home: Path) -> None:

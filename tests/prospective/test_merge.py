@@ -146,6 +146,17 @@ def test_something_told_later_is_taken_in_and_a_second_run_is_none(
     assert archive.ingest_plan(AGAIN).jobs == ()
 
 
+def test_what_was_told_and_what_was_found_name_the_project_alike(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    session = conversation(6, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:08", "00:20")
+    inscribe()
+    archive.ingest()
+    assert [engagement.project for engagement in only(archive).engagements] == ["proj", "proj"]
+
+
 def test_it_outlives_the_project(archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]) -> None:
     session = conversation(4, cwd=str(project))
     session.write(home)

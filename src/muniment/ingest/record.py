@@ -8,6 +8,7 @@ from msgspec import structs
 
 from muniment.ingest.identity import Identity
 from muniment.ingest.skeleton import Skeleton, fingerprint
+from muniment.model import projects
 from muniment.model.engagements import Engagement, Extraction, Ingested, KeptEngagement
 from muniment.model.words import shortened
 from muniment.store import head
@@ -68,7 +69,7 @@ def _kept(skeleton: Skeleton, number: int, engagement: Engagement, extractor: st
     turns = [turn for turn in skeleton.turns if first <= turn.number <= last]
     return KeptEngagement(
         topic=one_line(engagement.topic),
-        project=engagement.project and one_line(engagement.project),
+        project=projects.told(engagement.project and one_line(engagement.project), skeleton.facts.first_cwd),
         method=engagement.method,
         phase=engagement.phase,
         key_decisions=tuple(map(one_line, engagement.key_decisions)),

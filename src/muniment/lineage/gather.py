@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from muniment.ingest.offline import projects
 from muniment.lineage.values import Member
-from muniment.model import Facts, codec
+from muniment.model import Facts, codec, projects
 from muniment.sources import all_sources
 from muniment.store.index import Index
 

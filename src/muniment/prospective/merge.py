@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 
 from msgspec import Struct, structs
 
+from muniment.model import projects
 from muniment.model.engagements import Conflict, Ingested, KeptEngagement, Method, Phase, runs
 from muniment.prospective.record import Record, Touch
 
@@ -52,7 +53,7 @@ def merged(found: Ingested, turns: Sequence[Timed], told: Iterable[Record], nati
     for later, claim in enumerate(claims, 1):
         claim.rounds.difference_update(*(other.rounds for other in claims[later:]))
     owner = {number: claim.record.id for claim in claims for number in claim.rounds}
-    kept = [_told(claim, turns, _nearest(claim, found)) for claim in claims]
+    kept = [_told(claim, turns, _nearest(claim, found), found.cwd) for claim in claims]
     for engagement in found.engagements:
         conflicts += _disagreements(engagement, claims, owner)
         kept += _remaining(engagement, owner, turns)
@@ -118,13 +119,13 @@ def _moment(time: str) -> datetime | None:
 # -- engagements
 
 
-def _told(claim: Claim, turns: Sequence[Timed], near: KeptEngagement | None) -> KeptEngagement:
+def _told(claim: Claim, turns: Sequence[Timed], near: KeptEngagement | None, cwd: str | None) -> KeptEngagement:
     """A told engagement; where it says no method, that of what was found there counts."""
     record, touch = claim.record, claim.touch
     method = record.method or (near.method if near else "discuss")
     about: dict[str, Any] = {
         "topic": record.topic,
-        "project": record.project or (near.project if near else None),
+        "project": projects.told(record.project, cwd) or (near.project if near else None),
         "method": cast("Method", method),
         "phase": cast("Phase", touch.phase_at_end),
         "phase_at_start": cast("Phase", touch.phase_at_start),

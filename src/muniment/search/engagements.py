@@ -100,7 +100,7 @@ def _utc(index: Index, time: str | None) -> str:
 # -- what extraction found
 
 _SESSION = """s.session_id, s.agent_id, s.source, s.title, i.agent_name, i.agent_role, i.slug,
-  coalesce(i.summary, s.summary), s.started, s.ended, s.rounds, s.cwd"""
+  coalesce(i.summary, s.summary), s.started, s.ended, s.rounds, project_name(s.cwd)"""
 _FROM = "FROM sessions s LEFT JOIN ingested i ON i.session_id = s.session_id"
 _EXTRACTED = f"""SELECT {_SESSION}, e.id, e.engagement_id, e.topic, e.project, e.method, e.phase, e.key_decisions,
   e.outcome, e.next_steps, e.turn_ranges, e.started, e.ended, e.extractor

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from muniment.errors import MunimentError
-from muniment.model import codec
+from muniment.model import codec, projects
 from muniment.store.index import Index
 from muniment.store.rows import fit
 from muniment.store.terms import fold
@@ -57,7 +57,7 @@ class Query(Struct, frozen=True):
     limit: int = 20
     method: Choice = None
     project: Choice = None
-    """Part of the project of the engagement; of the session's folder where there is no engagement."""
+    """Part of the name or of the path of the project."""
     phase: Choice = None
     ghosts: bool = False
     """Sessions that never reached substantive work are listed too. Their text is always searched."""
@@ -134,8 +134,6 @@ def _decoded(parts: str) -> tuple[str, ...]:
 
 
 def _project_name(cwd: str | None) -> str | None:
-    from muniment.ingest.offline import projects
-
     return projects.name(cwd, None)
 
 
@@ -169,10 +167,14 @@ def of_session(query: Query) -> list[Condition]:
 
 # -- engagements
 
+_PATHS = """concat_ws(char(10), e.project,
+  CASE WHEN e.id IS NULL OR e.project = project_name(s.cwd) THEN s.cwd END)"""
+"""Names of projects are short, so the folder of the session counts too, unless the work was on something else."""
+
 
 def of_engagement(query: Query) -> list[Condition]:
     """Conditions on an engagement, its session included."""
-    found = of_session(query) + _of_work(query) + _named(query.project, query.exact, "e.project", "e.project")
+    found = of_session(query) + _of_work(query) + _named(query.project, query.exact, "e.project", _PATHS)
     return found + of_time(query, "coalesce(e.started, s.started)", "coalesce(e.ended, e.started, s.started)")
 
 
@@ -213,5 +215,5 @@ def without_engagement(query: Query, first: str, last: str) -> list[Condition]:
 def of_round(query: Query) -> list[Condition]:
     """Conditions on a round, its engagement and session included; none if the query names nothing smaller."""
     found = of_time(query, "coalesce(r.started, s.started)", "coalesce(r.started, s.started)")
-    name, where = (f"CASE WHEN e.id IS NULL THEN {own} ELSE e.project END" for own in ("project_name(s.cwd)", "s.cwd"))
-    return found + _of_work(query) + _named(query.project, query.exact, name, where)
+    name = "CASE WHEN e.id IS NULL THEN project_name(s.cwd) ELSE e.project END"
+    return found + _of_work(query) + _named(query.project, query.exact, name, _PATHS)

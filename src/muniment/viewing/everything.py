@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from muniment.ingest.offline import projects
+from muniment.model import projects
 from muniment.model.engagements import METHODS, PHASES
 from muniment.search import FoundEngagement, Query
 from muniment.search.engagements import BY_HAND, every
@@ -174,5 +174,5 @@ def named_by_hand(layout: Layout, index: Index) -> Iterator[FoundEngagement]:
 
 def _row(found: FoundEngagement) -> tuple[Any, ...]:
     ranges = msgspec.json.encode(found.turn_ranges).decode()
-    about = (found.engagement_id, found.session_id, found.topic, None, None, projects.name(found.project, None))
+    about = (found.engagement_id, found.session_id, found.topic, None, None, found.project)
     return (*about, found.started, found.ended, ranges, found.outcome, "[]", "[]")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from muniment.ingest.offline import findings, projects
+from muniment.ingest.offline import findings
 from muniment.ingest.offline.boundaries import segments
 from muniment.ingest.offline.hearing import Heard, hear
 from muniment.ingest.offline.methods import method
@@ -18,7 +18,7 @@ from muniment.ingest.offline.sentences import plain
 from muniment.ingest.offline.topics import topic
 from muniment.ingest.offline.weights import WEIGHTS
 from muniment.ingest.skeleton import Skeleton
-from muniment.model import Facts
+from muniment.model import Facts, projects
 from muniment.model.engagements import Engagement, Extraction
 
 NAME = "offline-3"

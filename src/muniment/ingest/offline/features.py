@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from muniment.ingest.offline import cues, projects
+from muniment.ingest.offline import cues
 from muniment.ingest.offline.deeds import Deeds, is_paper
 from muniment.ingest.offline.hearing import Heard, Words, words_of
+from muniment.model import projects
 
 NAMES = ("bias", "novel", "ends", "opening", "pointing", "following", "asking", "kind", "other", "same", "worked")
 

@@ -1,4 +1,4 @@
-"""Which project a turn was about, from the folder that the agent worked in."""
+"""Which project work was on, from the folder that the agent worked in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 _WORKTREE = re.compile(r"^(.+?)/(?:\.worktrees|\.claude/worktrees|\.git/worktrees)(?:/|$)")
 _HOMES = re.compile(r"^(?:/root|/home/[^/]+|/Users/[^/]+|[A-Za-z]:/Users/[^/]+|[A-Za-z]:|)/?$", re.IGNORECASE)
+
+_PATH = re.compile(r"/|[A-Za-z]:[/\\]")
 
 
 def name(cwd: str | None, first: str | None) -> str | None:
@@ -17,6 +19,11 @@ def name(cwd: str | None, first: str | None) -> str | None:
     path = root(first if first and not switched(first, cwd) and not _HOMES.match(root(first)) else cwd)
     last = "".join(character if character.isprintable() else " " for character in path.rsplit("/", 1)[-1])
     return "system" if _HOMES.match(path) else last.strip() or None
+
+
+def told(project: str | None, first: str | None) -> str | None:
+    """The name of a project that somebody named, or whose path they gave: the same as if it were found."""
+    return name(project, first) if project and _PATH.match(project) else project
 
 
 def switched(former: str | None, now: str | None) -> bool:
