@@ -10,8 +10,12 @@ import pytest
 from muniment import moving
 from muniment.archive import Archive
 from muniment.errors import Ambiguous, NotFound
+from muniment.ingest.planning import Choice
+from muniment.search import Query
 from muniment.store import edits, page, roster
+from muniment.store.pulse import Pulse
 from muniment.store.roster import Entry
+from muniment.viewing import everything
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import canonical
 
@@ -230,3 +234,61 @@ def test_a_bundle_brings_a_name_to_its_own_session_alone(archive: Archive, home:
     inscribed(other, home, TWINS[1])
     other.unbundle(tmp_path / "one.bundle")
     assert other.roster().entries == (Entry(TWINS[0], "Ash"),)
+
+
+def by_another_program(archive: Archive, session_id: str, name: str, role: str) -> None:
+    with archive.layout.roster.open("a") as file:
+        file.write(f'{{"session":"{session_id[:8]}","name":"{name}","role":"{role}"}}\n')
+
+
+def test_what_another_program_writes_is_seen_at_once(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    pulse = Pulse(archive.layout)
+    before = pulse.state()
+    by_another_program(archive, session.id, "Reed", "historian")
+    (found,) = archive.find_engagements(Query(agent="reed"))
+    assert (found.agent_name, found.agent_role) == ("Reed", "historian")
+    assert everything.sessions(archive.layout, "").columns.agent_name == ["Reed"]
+    assert pulse.state() != before
+    by_another_program(archive, session.id, "Moss", "scout")
+    (found,) = archive.find_engagements(Query(agent="scout"))
+    assert found.agent_name == "Moss"
+    archive.layout.roster.write_text("")
+    assert archive.find_engagements(Query())[0].agent_name is None
+
+
+def test_a_name_that_the_session_itself_gives_is_not_hidden_by_it(archive: Archive, home: Path) -> None:
+    session = put(home)
+    session.user("/rename Ash")
+    session.write(home, "-proj-one")
+    archive.inscribe()
+    archive.ingest()
+    by_another_program(archive, session.id, "Reed", "historian")
+    (found,) = archive.find_engagements(Query())[:1]
+    assert (found.agent_name, found.agent_role) == ("Ash", "historian")
+
+
+def test_the_next_run_writes_it_down(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    by_another_program(archive, session.id, "Reed", "historian")
+    archive.ingest()  # what `up` and `ingest --skip-existing` do
+    (record,) = archive.engagements()
+    assert (record.agent_name, record.agent_name_from, record.agent_role) == ("Reed", "roster", "historian")
+    assert "Reed" in archive.layout.engagements_listing.read_text()
+    top = page.load_head(archive.shelf(archive.session(session.id)).document)
+    assert top
+    assert top.title == "Reed · 2026-03-19"
+    assert archive.ingest_plan(Choice(skip_existing=True)).renamed == ()
+    assert archive.find_engagements(Query("Reed"))
+
+
+def test_a_session_that_cannot_be_read_keeps_no_other_from_its_name(archive: Archive, home: Path) -> None:
+    one, two = put(home), put(home, "two")
+    archive.inscribe()
+    archive.ingest()
+    archive.shelf(archive.session(one.id)).round_file(2).write_bytes(b"{")
+    for session in (one, two):
+        by_another_program(archive, session.id, "Reed", "historian")
+    archive.ingest()
+    assert {record.agent_name for record in archive.engagements()} == {None, "Reed"}
+    assert {found.agent_name for found in archive.find_engagements(Query())} == {"Reed"}

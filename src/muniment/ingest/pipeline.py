@@ -56,6 +56,8 @@ def run(layout: Layout, todo: Plan, choice: Choice, report: Report, waiting: Cal
     if todo.fresh:
         with index.lock(layout, waiting):
             kept.keep(layout, todo.fresh)
+    if todo.renamed:
+        rename(layout, todo.renamed, waiting)
     if not todo.jobs:
         return
     registered = roster.load(layout)
@@ -86,7 +88,7 @@ def run_with(
                 made = []
     finally:
         _settle(layout, made, report, waiting)
-    run(layout, Plan(tuple(unasked), 0, todo.fresh), choice, report, waiting)
+    run(layout, structs.replace(todo, jobs=tuple(unasked), unchanged=0), choice, report, waiting)
 
 
 def _readable(layout: Layout, jobs: Iterable[Job], unasked: list[Job]) -> Iterator[Skeleton]:
@@ -103,19 +105,23 @@ def _readable(layout: Layout, jobs: Iterable[Job], unasked: list[Job]) -> Iterat
             yield made
 
 
-def rename(layout: Layout, sessions: Collection[str]) -> None:
+def rename(layout: Layout, sessions: Collection[str], waiting: Callable[[], None] = lambda: None) -> None:
     """Resolve the names of sessions anew, because the roster has changed; what was extracted stays."""
     registered = roster.load(layout)
     with Index(layout) as known:
         taken_over = carried.rounds(known)
         jobs = {s: job_of(known.find(s), known.facts(s), carried=taken_over.get(s, 0)) for s in sessions}
     records = [found for found in engagements.load(layout) if found.session_id in jobs]
-    made = [(jobs[r.session_id], _renamed(layout, jobs[r.session_id], r, registered)) for r in records]
-    _settle(layout, made, lambda _: None, lambda: None)
+    made = [(job, new) for r in records if (new := _renamed(layout, job := jobs[r.session_id], r, registered))]
+    _settle(layout, made, lambda _: None, waiting)
 
 
-def _renamed(layout: Layout, job: Job, known: Ingested, registered: Roster) -> Ingested:
-    who = identity.resolve(read(layout, job), registered)
+def _renamed(layout: Layout, job: Job, known: Ingested, registered: Roster) -> Ingested | None:
+    """Nothing of a session that cannot be read: its names are those of the roster until it can."""
+    try:
+        who = identity.resolve(read(layout, job), registered)
+    except (MunimentError, OSError):
+        return None
     if who.name is None and known.agent_name_from == "extractor":
         return structs.replace(known, agent_role=who.role or known.agent_role)
     return structs.replace(known, agent_name=who.name, agent_name_from=who.by, agent_role=who.role)

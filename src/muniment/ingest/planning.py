@@ -16,7 +16,7 @@ from muniment.model import Facts
 from muniment.model.engagements import Ingested
 from muniment.prospective import kept
 from muniment.prospective.record import Record
-from muniment.store import carried, engagement_table, engagements
+from muniment.store import carried, engagement_table, engagements, roster
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.session_table import Listed
@@ -61,6 +61,8 @@ class Plan(Struct, frozen=True):
     unchanged: int
     fresh: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """Engagement files of projects that the store has yet to copy."""
+    renamed: tuple[str, ...] = ()
+    """Sessions that are left as they are but for their names: the roster was written by others since."""
 
 
 def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[str, str] | None = None) -> Plan:
@@ -82,7 +84,9 @@ def plan(layout: Layout, choice: Choice, by: str = offline.NAME, env: Mapping[st
             if not stands or done[row.session_id][0] != job.state:
                 jobs.append(job)
                 standing |= {row.session_id} if stands else set()
-    return Plan(_with_known(layout, jobs, standing), len(rows) - len(jobs), told.fresh)
+        left = {row.session_id for row in rows} - {job.session_id for job in jobs}
+        renamed = tuple(sorted(left & roster.otherwise(known.db)))
+    return Plan(_with_known(layout, jobs, standing), len(rows) - len(jobs), told.fresh, renamed)
 
 
 def _with_known(layout: Layout, jobs: Sequence[Job], standing: set[str]) -> tuple[Job, ...]:

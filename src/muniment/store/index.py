@@ -19,7 +19,7 @@ from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
 from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested
-from muniment.store import connection, edits, engagement_table, round_table, schema, session_table, text_table
+from muniment.store import connection, edits, engagement_table, roster, round_table, schema, session_table, text_table
 from muniment.store.connection import told_plainly
 from muniment.store.layout import Layout, session_folder
 from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
@@ -82,7 +82,9 @@ class Index:
             self.db = connection.to_write(self.path) if write else self._readable()
 
     def _readable(self) -> Any:
-        return connection.to_look(self.path) if self.layout.read_only else connection.to_read(self.path)
+        db = connection.to_look(self.path) if self.layout.read_only else connection.to_read(self.path)
+        roster.see_through(self.layout, db)
+        return db
 
     def close(self) -> None:
         with told_plainly(self.path):

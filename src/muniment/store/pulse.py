@@ -1,4 +1,5 @@
-"""Whether the index has changed: a number that grows whenever another commits, or puts another index in place.
+"""Whether the index has changed: a number that grows whenever another commits, or puts another index in place, or the
+roster, through which the index is seen, is written.
 
 SQLite counts the commits of others for each connection, which costs microseconds to ask; the file itself tells whether
 it is still the one that was opened.
@@ -13,6 +14,7 @@ from typing import Any
 
 import apsw
 
+from muniment import files
 from muniment.store.layout import Layout
 
 _BUSY_MS = 200
@@ -30,6 +32,8 @@ class Pulse:
         self.place: tuple[int, int] | None = None
         self.db: Any = None
         self.version: int | None = None
+        self.roster = layout.roster
+        self.names = files.changed_at(self.roster)
 
     def state(self) -> str:
         """A token for the index as it is now."""
@@ -37,9 +41,9 @@ class Pulse:
             if self._there() != self.place:
                 self._open()
                 self.beats += 1
-            version = self._commits()
-            if version != self.version:
-                self.version = version
+            version, names = self._commits(), files.changed_at(self.roster)
+            if (version, names) != (self.version, self.names):
+                self.version, self.names = version, names
                 self.beats += 1
             return f"{self.name}-{self.beats:x}"
 
