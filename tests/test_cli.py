@@ -252,3 +252,26 @@ def test_a_closed_pipe_is_no_error(filled: Cli) -> None:
     command = f"{MUNIMENT} show last --document | head -c 10"
     done = subprocess.run(["sh", "-c", command], env=filled.env, capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
+
+
+def test_a_transcript_that_is_not_inscribed_is_shown_and_written_as_a_page(cli: Cli, tmp_path: Path) -> None:
+    path = conversation(2).write(tmp_path / "elsewhere")
+    before = sorted(tmp_path.rglob("*"))
+    assert "prompt 1" in cli("show", path).stdout
+    assert "reply 1" in cli("show", path, "2").stdout
+    assert "prompt 1" in cli("html", path, "-o", "-").stdout
+    assert [made for made in sorted(tmp_path.rglob("*")) if made not in before and "muniment" in str(made)] == []
+
+
+def test_a_transcript_that_has_grown_is_shown_as_it_stands_and_not_inscribed(filled: Cli) -> None:
+    session = conversation(2)
+    session.exchange("a later prompt", "a later reply")
+    path = session.write(filled.home / ".claude")
+    assert "a later prompt" in filled("show", path).stdout
+    assert "a later reply" in filled("html", path, "-o", "-").stdout
+    assert "a later prompt" not in filled("show", "last").stdout
+
+
+def test_who_asks_for_a_session_that_is_not_there_is_told_how_it_gets_there(filled: Cli) -> None:
+    for args in (["show", "ffffffff"], ["ingest", "--session", "ffffffff"]):
+        assert "muniment inscribe" in filled(*args, code=3).stderr

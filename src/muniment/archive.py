@@ -9,8 +9,10 @@ archive.restore("last")
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -122,6 +124,24 @@ class Archive:
             if not found and (seen := known.seen().get(path or "")):
                 return known.find(seen[0])
             return found[0] if found else known.find(name)
+
+    @contextmanager
+    def reading(self, name: str) -> Generator[tuple[Archive, Listed]]:
+        """A session by any of its names, and the archive to read it from.
+
+        For a transcript of which this archive has nothing, or not yet all, that is one made for the moment: it is gone
+        afterwards, and this one is as it was."""
+        path = Path(name)
+        is_path = ("/" in name or "." in name) and path.is_file()
+        found = [task.found for task in batch.plan(self.layout, self.find([path])).tasks] if is_path else []
+        if not found:
+            yield self, self.session(name)
+            return
+        own = next((one for one in found if one.main and one.main.path == str(path.absolute())), found[0])
+        with TemporaryDirectory(prefix="muniment-") as folder:
+            passing = Archive(folder, self.env)
+            passing.run(passing.plan([own]), lambda _: None)
+            yield passing, passing.session(own.session_id)
 
     def short_ids(self, ids: Iterable[str]) -> dict[str, str]:
         """What to show of session ids: the beginning of each that names one session of the archive."""
@@ -237,7 +257,8 @@ class Archive:
         """Write a session as one page."""
         from muniment.render import html, known
 
-        return html.write(known.find(self.layout, self.session(name)), path, request)
+        with self.reading(name) as (archive, session):
+            return html.write(known.find(archive.layout, session), path, request)
 
     def context(self, request: Wanted, form: str = "markdown") -> Pack:
         """What a new agent should know of past sessions, within a budget."""

@@ -62,6 +62,9 @@ def require_archive(layout: Layout) -> None:
         raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
 
 
+_SESSIONS = "`muniment sessions` lists them; `muniment inscribe` takes in what is not there yet"
+
+
 class Index:
     """The open index of a store."""
 
@@ -260,7 +263,7 @@ class Index:
             found = list(self.sessions("WHERE session_id LIKE ?", prefix + "%")) if prefix else []
             found = found or list(self.sessions("WHERE facts ->> 'native_id' = ?", name))
         if not found:
-            raise NotFound(f"no session {name!r} in the archive", "`muniment sessions` lists them")
+            raise NotFound(f"no session {name!r} in the archive", _SESSIONS)
         if len(found) > 1:
             some = ", ".join(row.session_id for row in found[:3]) + ("…" if len(found) > 3 else "")
             raise Ambiguous(f"{name!r} could be {len(found)} sessions: {some}", "give more of the id")

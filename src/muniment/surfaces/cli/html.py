@@ -30,6 +30,7 @@ from muniment.surfaces.cli.output import as_json, many, out, size, talk
 def command(store: str | None, session: str | None, every: bool, output: str | None, json: bool, **given: Any) -> None:
     """Write SESSION as one HTML page that needs nothing else: no network, no other file.
 
+    SESSION may also be the file of a transcript, inscribed or not: it is read as it stands, and nothing is inscribed.
     Secrets are redacted. With --all, a site is written into the folder given by -o; pages whose session has not changed
     are left as they are.
     """
@@ -38,7 +39,6 @@ def command(store: str | None, session: str | None, every: bool, output: str | N
     if json and output == "-":
         raise click.UsageError("--json and `-o -` both go to standard output; write the page to a file: -o FILE.")
     archive, request = Archive(store), _request(**given)
-    archive.require()
     if session:
         done = _one(archive, session, output, request)
         if json:
@@ -46,6 +46,7 @@ def command(store: str | None, session: str | None, every: bool, output: str | N
         elif done.path != "-":
             _report(done)
     else:
+        archive.require()
         made = site.write(archive.layout, _folder(output, request), request, lambda _: None)
         if json:
             as_json(made)
@@ -68,10 +69,11 @@ def _folder(output: str | None, request: Request) -> Path:
 
 
 def _one(archive: Archive, name: str, output: str | None, request: Request) -> Written:
-    session = known.find(archive.layout, archive.session(name))
-    if output == "-":
-        return html.write_to(session, sys.stdout.buffer, request)
-    return html.write(session, Path(output or html.default_name(session)), request)
+    with archive.reading(name) as (holder, listed):
+        session = known.find(holder.layout, listed)
+        if output == "-":
+            return html.write_to(session, sys.stdout.buffer, request)
+        return html.write(session, Path(output or html.default_name(session)), request)
 
 
 def _report(done: Written) -> None:

@@ -21,9 +21,20 @@ _NO_TRANSCRIPT = "its transcript is gone; `muniment show SESSION` lists what is 
 @click.option("--document", is_flag=True, help="The whole markdown document.")
 @click.pass_obj
 def command(store: str | None, session: str, round_: int | None, json: bool, document: bool) -> None:
-    """Show SESSION as a list of its rounds, or one ROUND in full."""
-    archive = Archive(store)
-    found = archive.session(session)
+    """Show SESSION as a list of its rounds, or one ROUND in full.
+
+    SESSION may also be the file of a transcript, inscribed or not: it is read as it stands, and nothing is inscribed.
+    """
+    own = Archive(store)
+    with own.reading(session) as (archive, found):
+        _show(archive, found, round_, json, document)
+        if archive is own and found.rounds and not (json or document or round_):
+            out(f"\n{archive.shelf(found).document}")
+            for name, facts in archive.versions(found).items():
+                out(f"version {name}: {version_told(facts)}")
+
+
+def _show(archive: Archive, found: Listed, round_: int | None, json: bool, document: bool) -> None:
     shelf = archive.shelf(found)
     if document and not found.rounds:
         raise NotFound(f"session {found.session_id} has no document of its own", _NO_TRANSCRIPT)
@@ -38,10 +49,6 @@ def command(store: str | None, session: str, round_: int | None, json: bool, doc
         _subagents(archive, found)
     else:
         _rounds(archive, found.session_id, json)
-        if not json:
-            out(f"\n{shelf.document}")
-            for name, facts in archive.versions(found).items():
-                out(f"version {name}: {version_told(facts)}")
 
 
 def _round_text(round_: stored.Round, folder: str) -> str:
