@@ -275,3 +275,26 @@ def test_a_transcript_that_has_grown_is_shown_as_it_stands_and_not_inscribed(fil
 def test_who_asks_for_a_session_that_is_not_there_is_told_how_it_gets_there(filled: Cli) -> None:
     for args in (["show", "ffffffff"], ["ingest", "--session", "ffffffff"]):
         assert "muniment inscribe" in filled(*args, code=3).stderr
+
+
+def test_the_doctor_tells_secrets_at_rest_and_where_it_looked(cli: Cli) -> None:
+    session = conversation(2)
+    secret = plant("github-token", random.Random(1)).secret
+    session.exchange(f"use {secret}", "done")
+    session.write(cli.home / ".claude")
+    cli("up")
+    told = cli("doctor").stdout
+    assert "1 secret at rest in 1 session (all sessions searched)" in told
+    found = json.loads(cli("doctor", "--json").stdout)["secrets"]
+    assert found == {"sessions": [session.id], "secrets": 1, "looked_at": 1, "of": 1}
+    assert secret not in told
+
+
+def test_the_doctor_calls_no_session_missing_whose_bytes_are_there_from_elsewhere(cli: Cli, tmp_path: Path) -> None:
+    session = conversation(2)
+    cli("inscribe", session.write(tmp_path / "backup"))
+    path = session.write(cli.home / ".claude")
+    assert json.loads(cli("doctor", "--json").stdout)["not_inscribed"] == []
+    session.exchange("more", "done")
+    session.write(cli.home / ".claude")
+    assert json.loads(cli("doctor", "--json", code=1).stdout)["not_inscribed"] == [str(path)]

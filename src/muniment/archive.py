@@ -376,9 +376,9 @@ class Archive:
         for session in chosen:
             yield from check.check_stored(self.shelf(session))
 
-    def doctor(self) -> doctor.Diagnosis:
-        """What is at risk on this machine and in this archive."""
-        return doctor.diagnose(self.layout, self.find(), self.env)
+    def doctor(self, secrets: bool = False) -> doctor.Diagnosis:
+        """What is at risk on this machine and in this archive; secrets are looked for if that is asked for."""
+        return doctor.diagnose(self.layout, self.find(), self.env, secrets)
 
     def lost(self) -> list[Found]:
         """Sessions of which only what an agent's history has is left; `plan` and `run` put that into the archive."""

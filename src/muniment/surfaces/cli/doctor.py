@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from muniment.archive import Archive
-from muniment.doctor import Diagnosis
+from muniment.doctor import Diagnosis, SecretsAtRest
 from muniment.inscribe import Outcome
 from muniment.surfaces.cli import progress
 from muniment.surfaces.cli.output import as_json, many, out
@@ -20,17 +20,19 @@ MAX_SHOWN = 10
 @click.option("--json", is_flag=True, help="The diagnosis as JSON.")
 @click.pass_obj
 def command(store: str | None, rescue: bool, json: bool) -> None:
-    """Tell what is at risk: sessions an agent will delete soon, never inscribed, already gone, or damaged.
+    """Tell what is at risk: sessions an agent will delete soon, never inscribed, already gone, or damaged, and secrets.
 
     Agents keep a history of prompts longer than the transcripts. --rescue puts into the archive what it has of sessions
     that are gone: your prompts, without the answers. The title of such a session says so; if its transcript turns up
     later, that is inscribed in its place.
 
+    Secrets are looked for in the latest sessions only, which takes a moment; `muniment secrets` looks into all of them.
+
     The exit code is 1 if anything could still be lost.
     """
     archive = Archive(store)
     rescued = progress.carry_out(archive, archive.plan(archive.lost())) if rescue else []
-    diagnosis = archive.doctor()
+    diagnosis = archive.doctor(secrets=True)
     if json:
         as_json(diagnosis)
     else:
@@ -69,10 +71,23 @@ def report(diagnosis: Diagnosis) -> None:
     if diagnosis.damaged:
         out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])
+    _tell_secrets(diagnosis.secrets)
     if diagnosis.not_inscribed:
         out("`muniment up` inscribes what is missing")
     elif diagnosis.healthy:
         out("nothing is at risk")
+
+
+def _tell_secrets(found: SecretsAtRest | None) -> None:
+    if not found or not found.looked_at:
+        return
+    some = f"the latest {found.looked_at:,} of {found.of:,} sessions"
+    where = "all sessions" if found.looked_at == found.of else some
+    if not found.secrets:
+        out(f"no secrets at rest in {where}")
+        return
+    out(f"{many(found.secrets, 'secret')} at rest in {many(len(found.sessions), 'session')} ({where} searched);")
+    out("`muniment secrets` tells where, `muniment html` and `muniment bundle --redact` leave them out")
 
 
 def _some(lines: list[str]) -> None:
