@@ -30,6 +30,7 @@ from muniment import (
     sources,
     tagging,
 )
+from muniment.errors import Ambiguous, NotFound
 from muniment.export import Exported, Request
 from muniment.inscribe import Outcome
 from muniment.model import Facts, Round, codec
@@ -159,6 +160,16 @@ class Archive:
             sql = "SELECT c.id, c.facts FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?"
             sides = {id_: codec.decode(text.encode(), Facts) for id_, text in known.rows(sql, session.session_id)}
             return known.facts(session.session_id), sides
+
+    def subagent(self, session: Listed, name: str) -> str:
+        """The id of a subagent of a session, by it or a beginning of it that no other has."""
+        known = sorted(self.facts(session)[1])
+        found = [name] if name in known else [id_ for id_ in known if id_.startswith(name)]
+        if not found:
+            raise NotFound(f"the session has no subagent {name!r}", f"it has {', '.join(known) or 'none'}")
+        if len(found) > 1:
+            raise Ambiguous(f"{name!r} could be {len(found)} subagents: {', '.join(found)}", "give more of the id")
+        return found[0]
 
     def versions(self, session: Listed) -> dict[str, Facts]:
         """Older and diverging versions of a session, by name."""

@@ -13,7 +13,7 @@ from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, is_t
 from muniment.inscribe.transcript import TranscriptWriter
 from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
-from muniment.store import edits, evidence, head, page, versions
+from muniment.store import edits, evidence, head, listings, page, versions
 from muniment.store.evidence import Kept
 from muniment.store.layout import Layout, Shelf
 from muniment.store.rows import NOTHING, Span
@@ -61,6 +61,7 @@ class Inscription:
             else:
                 self.keeper.side_file(file)
         self.keeper.save()
+        self._list_subagents()
         if is_new:
             self.unseen.become(self.current)
             self.shelf = self.current
@@ -73,6 +74,7 @@ class Inscription:
         for kept in every:
             if is_transcript(kept, every):
                 self._write(kept, _as_kept(kept), None)
+        self._list_subagents()
         return self._done("rebuilt", "")
 
     def _refuse_other(self) -> None:
@@ -219,12 +221,22 @@ class Inscription:
         self.sink(done)
         return outcome
 
-    def _row(self) -> SessionRow:
-        every = [state.facts for state in self.progress.values()]
-        sidechains = {f.sidechain: f for f in every if f.sidechain}
+    def _list_subagents(self) -> None:
+        """They may come before the transcript or long after it, so they have a part of the listing to themselves."""
+        facts, sidechains = self._facts()
+        if sidechains:
+            listings.write_subagents(self.shelf, facts.display_title, sidechains)
+
+    def _facts(self) -> tuple[Facts, dict[str, Facts]]:
+        """What is known of the session and of its subagents."""
+        facts = [state.facts for state in self.progress.values()]
+        sidechains = {f.sidechain: f for f in facts if f.sidechain}
         # What stood for a transcript is still known when there is one: it comes last.
-        own = sorted((f for f in every if not f.sidechain), key=lambda f: (f.prompts_only, not f.prompts))
-        facts = own[0] if own else _without_transcript(self.found, sidechains.values())
+        own = sorted((f for f in facts if not f.sidechain), key=lambda f: (f.prompts_only, not f.prompts))
+        return own[0] if own else _without_transcript(self.found, sidechains.values()), sidechains
+
+    def _row(self) -> SessionRow:
+        facts, sidechains = self._facts()
         manifest = self.keeper.manifest
         return SessionRow(
             session_id=self.found.session_id,

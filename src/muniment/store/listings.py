@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from muniment import files
+from muniment.model import Facts
 from muniment.model.words import shortened
 from muniment.store import escape
 from muniment.store.index import Index
-from muniment.store.layout import LISTING, SIDECHAINS, Layout, Shelf
-from muniment.store.rows import RoundRow
+from muniment.store.layout import LISTING, SIDECHAINS, Layout, Shelf, safe_name
+from muniment.store.rows import PREVIEW_CHARS, RoundRow
 from muniment.store.session_table import Listed
 
 
@@ -42,7 +43,38 @@ def cell(text: str) -> str:
 
 
 def write_session_listing(shelf: Shelf, title: str, rows: Iterable[RoundRow]) -> None:
-    made = session_listing(title, rows)
+    """The rounds of a session; what its listing says of subagents stays. That of a new one says nothing yet."""
+    _, heading, sides = (b"" if shelf.unseen else _read(shelf)).partition(_SUBAGENTS)
+    _write(shelf, session_listing(title, rows) + heading + sides)
+
+
+def write_subagents(shelf: Shelf, title: str, sides: Mapping[str, Facts]) -> None:
+    """The subagents of a session, behind its rounds; where only they are left, alone."""
+    rounds, *_ = _read(shelf).partition(_SUBAGENTS)
+    _write(shelf, (rounds or escape.to_bytes(f"# {title}\n")) + _SUBAGENTS + subagent_listing(sides))
+
+
+_SUBAGENTS = b"\n## Subagents\n\n"
+
+
+def subagent_listing(sides: Mapping[str, Facts]) -> bytes:
+    """The subagents of one session as a table, in the order of time."""
+    lines = ["| subagent | timestamp | messages | prompt |", "| --- | --- | ---: | --- |"]
+    for id_, facts in sorted(sides.items(), key=lambda side: (side[1].started or "", side[0])):
+        link = f"[{cell(' '.join(id_.split()))}](sidechains/{safe_name(id_)}.md)"
+        prompt = cell(shortened(facts.display_title, PREVIEW_CHARS))
+        lines.append(f"| {link} | {facts.started or ''} | {facts.messages} | {prompt} |")
+    return escape.to_bytes("\n".join(lines) + "\n")
+
+
+def _read(shelf: Shelf) -> bytes:
+    try:
+        return shelf.listing.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _write(shelf: Shelf, made: bytes) -> None:
     if shelf.unseen:
         shelf.write(LISTING, made)
     else:

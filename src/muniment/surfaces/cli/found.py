@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 import click
@@ -92,10 +93,13 @@ def _numbers(rounds: tuple[int, ...]) -> str:
 def _hit(hit: Hit, id_: str) -> None:
     where = f"{hit.kind} {hit.tool}" if hit.tool else hit.kind
     where += f" of subagent {hit.sidechain}" if hit.sidechain else ""
-    head = click.style(f"{id_} {hit.opens}", bold=True)
+    head = click.style(id_ if hit.sidechain else f"{id_} {hit.opens}", bold=True)
     title = shortened(line(hit.title), _MAX_TITLE)
     click.echo(f"{head}  {local(hit.started)}  {click.style(line(where), dim=True)}  {title}")
     click.echo(f"    {_highlighted(hit)}")
+    if hit.sidechain:
+        opened = f"muniment show {id_} {hit.round} --subagent {shlex.quote(line(hit.sidechain))}"
+        click.echo(click.style(f"    {opened}", dim=True))
 
 
 def _highlighted(hit: Hit) -> str:
