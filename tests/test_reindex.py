@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
 from muniment.store import evidence
+from muniment.store.index import Index
+from muniment.surfaces.cli.main import cli
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import canonical
 
@@ -123,3 +125,52 @@ def test_every_command_that_rebuilds_tells_it(archive: Archive, unreadable: Path
     )
     assert f"failed: {unreadable}" in done.output
     assert done.exit_code == 1
+
+
+# -- shelves that the index does not know
+
+
+@pytest.fixture
+def unlisted(archive: Archive, inscribe: Inscribe, home: Path) -> ClaudeSession:
+    """A session that a run put into the store; before it could tell the index, it was killed. The source is gone."""
+    session = conversation(2)
+    path = session.write(home)
+    inscribe()
+    path.unlink()
+    with Index(archive.layout, write=True) as known:
+        known.begin()
+        known.drop(session.id)
+        known.commit()
+    return session
+
+
+def _run(archive: Archive, *args: str) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["--store", str(archive.layout.root), *args], env=dict(archive.env))
+    return done.exit_code, done.output
+
+
+def test_sessions_that_the_index_does_not_know_are_told(archive: Archive, unlisted: ClaudeSession) -> None:
+    diagnosis = archive.doctor()
+    assert diagnosis.unlisted == (unlisted.id,)
+    assert not diagnosis.healthy
+    code, told = _run(archive, "doctor")
+    assert code == 1
+    assert "`muniment reindex`" in told
+    assert "`muniment reindex`" in _run(archive, "sessions")[1]
+
+
+@pytest.mark.parametrize("command", ["up", "inscribe"])
+def test_sessions_that_the_index_does_not_know_are_taken_up_by_the_next_run(
+    archive: Archive, unlisted: ClaudeSession, command: str
+) -> None:
+    code, told = _run(archive, command)
+    assert (code, "1 session was in the archive and not in its index" in told) == (0, True)
+    assert [row.session_id for row in archive.sessions()] == [unlisted.id]
+    assert archive.doctor().healthy
+    assert "not in its index" not in _run(archive, command)[1]
+
+
+def test_a_session_that_is_still_found_is_read_once(archive: Archive, unlisted: ClaudeSession, home: Path) -> None:
+    unlisted.write(home)
+    assert "not in its index" not in _run(archive, "up")[1]
+    assert archive.doctor().healthy

@@ -97,10 +97,18 @@ class Archive:
             report(self.not_rebuilt.pop())
         batch.run(self.layout, plan, report, waiting)
 
+    def take_up(
+        self, report: Callable[[Outcome], None] = lambda _: None, waiting: Callable[[], None] = lambda: None
+    ) -> None:
+        """Put sessions into the index that a run which was cut off left in the store without it."""
+        if index.exists(self.layout):
+            reindex.take_up(self.layout, report, waiting)
+
     def inscribe(self, paths: Sequence[Path] = (), report: Callable[[Outcome], None] = lambda _: None) -> int:
         """Find, and inscribe what is new; gives the number of sessions found."""
         found = self.find(paths)
         self.run(self.plan(found), report)
+        self.take_up(report)
         return len(found)
 
     # -- looking

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment import batch, rescue, sources
+from muniment import batch, reindex, rescue, sources
 from muniment.errors import MunimentError, StoreError
 from muniment.inscribe import Task, key_path
 from muniment.secrets import new_key
@@ -65,10 +65,13 @@ class Diagnosis(Struct, frozen=True):
     """Sessions with damaged records: id and count."""
     secrets: SecretsAtRest | None = None
     """None if nobody looked for them."""
+    unlisted: tuple[str, ...] = ()
+    """Sessions that are in the archive and not in its index, so that nothing finds them."""
 
     @property
     def healthy(self) -> bool:
-        return not (self.not_inscribed or self.lost or any(not risk.inscribed for risk in self.at_risk))
+        unsafe = any(not risk.inscribed for risk in self.at_risk)
+        return not (self.not_inscribed or self.lost or self.unlisted or unsafe)
 
 
 def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str], secrets: bool = False) -> Diagnosis:
@@ -93,6 +96,7 @@ def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str], sec
         rescued=tuple(sorted(halves)),
         damaged=tuple(damaged),
         secrets=secrets_at_rest(layout) if secrets and index.exists(layout) else None,
+        unlisted=tuple(id_ for _, id_ in reindex.unlisted(layout)),
     )
 
 

@@ -8,7 +8,8 @@ this machine. The new index takes the place of the old one at the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from muniment.model import codec
 from muniment.sources.base import Found, SourceFile
 from muniment.store import edits, engagements, evidence, index, versions
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf, is_session_id
+from muniment.store.layout import Layout, Shelf
 
 
 def reindex(layout: Layout, report: Report) -> int:
@@ -30,17 +31,50 @@ def reindex(layout: Layout, report: Report) -> int:
     with index.lock(layout, lambda: None):
         files.remove_temporaries(layout.sessions)
         moving.finish_files(layout)
-        tasks = list(_tasks(layout))
+        tasks = _tasks(layout, layout.shelved())
         fresh = files.temporary_beside(layout.database)
         _remove(fresh)
-        for version in (False, True):
-            chosen = tuple(task for task in tasks if bool(task.rebuild) is version)
-            for wave in _waves(chosen):
-                batch.carry_out(layout, Plan(wave, 0), report, fresh)
+        _carry_out(layout, tasks, report, fresh)
         _understood(layout, fresh)
         _seen(layout, fresh)
         _replace(fresh, layout.database)
     return len({task.found.session_id for task in tasks})
+
+
+def unlisted(layout: Layout) -> list[tuple[str, str]]:
+    """Bucket and id of sessions that are whole in the store, and that the index does not know.
+
+    A run that was killed, or met a full disk, leaves such; or one that is under way right now."""
+    known = index.session_ids(layout)
+    strays = [(agent_id, id_) for agent_id, id_ in layout.shelved() if id_ not in known]
+    return [(agent_id, id_) for agent_id, id_ in strays if evidence.exists(layout.shelf(agent_id, id_).evidence)]
+
+
+def take_up(layout: Layout, report: Report, waiting: Callable[[], None]) -> None:
+    """Put sessions into the index that are in the store and not in it.
+
+    Of those whose evidence is damaged nothing is reported: they would fail every run. A diagnosis names them."""
+    if not unlisted(layout):
+        return
+    with index.lock(layout, waiting):  # whoever held it may have been about to tell of them
+        tasks = _tasks(layout, filter(partial(_is_readable, layout), unlisted(layout)))
+        if tasks:
+            _carry_out(layout, tasks, lambda outcome: report(outcome) if outcome.what != "failed" else None)
+
+
+def _is_readable(layout: Layout, shelved: tuple[str, str]) -> bool:
+    try:
+        return evidence.load(layout.shelf(*shelved).evidence) is not None
+    except MunimentError:
+        return False
+
+
+def _carry_out(layout: Layout, tasks: Sequence[Task], report: Report, database: Path | None = None) -> None:
+    """Sessions as they are now first, then their older versions."""
+    for version in (False, True):
+        chosen = tuple(task for task in tasks if bool(task.rebuild) is version)
+        for wave in _waves(chosen):
+            batch.carry_out(layout, Plan(wave, 0), report, database)
 
 
 def _understood(layout: Layout, fresh: Path) -> None:
@@ -97,18 +131,14 @@ def _waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:
         yield tuple(wave.values())
 
 
-def _tasks(layout: Layout) -> Iterator[Task]:
-    for agent in _folders(layout.sessions):
-        for folder in _folders(agent):
-            if is_session_id(folder.name):
-                shelf = Shelf(str(folder))
-                yield from tasks_of(shelf, agent.name, "")
-                for version in versions.names(shelf):
-                    yield from tasks_of(shelf, agent.name, version)
-
-
-def _folders(path: Path) -> list[Path]:
-    return sorted(p for p in path.iterdir() if p.is_dir() and not p.is_symlink()) if path.is_dir() else []
+def _tasks(layout: Layout, shelved: Iterable[tuple[str, str]]) -> list[Task]:
+    return [
+        task
+        for agent_id, session_id in shelved
+        for shelf in [layout.shelf(agent_id, session_id)]
+        for version in ("", *versions.names(shelf))
+        for task in tasks_of(shelf, agent_id, version)
+    ]
 
 
 def tasks_of(shelf: Shelf, agent_id: str, version: str) -> Iterator[Task]:

@@ -139,6 +139,11 @@ class Manifest(Struct, frozen=True):
         return structs.replace(self, files=tuple(ordered))
 
 
+def exists(folder: Path) -> bool:
+    """Whether there is evidence, damaged or not: its manifest is written last."""
+    return (folder / MANIFEST).exists()
+
+
 def load(folder: Path) -> Manifest | None:
     """The manifest of an evidence folder; None if there is none yet."""
     try:

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -157,6 +157,15 @@ class Shelf(Struct, frozen=True, dict=True):
             os.rename(f"{self.place}.md", f"{seen.place}.md")
 
 
+def _folders(path: str | Path) -> list[os.DirEntry[str]]:
+    """The folders in a folder, by name; links are none of them."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted((e for e in entries if e.is_dir(follow_symlinks=False)), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+
+
 class Layout(Struct, frozen=True, dict=True):
     """The places of one store."""
 
@@ -219,6 +228,11 @@ class Layout(Struct, frozen=True, dict=True):
     def holds_sessions(self) -> bool:
         """Whether anything is in the store, whatever the index says."""
         return any(self.sessions.glob("*/*/source"))
+
+    def shelved(self) -> Iterator[tuple[str, str]]:
+        """Bucket and id of everything that has the name of a session, whatever the index says."""
+        for agent in _folders(self.sessions):
+            yield from ((agent.name, folder.name) for folder in _folders(agent.path) if is_session_id(folder.name))
 
     def agent(self, agent_id: str) -> Path:
         return self.sessions / safe_name(agent_id)

@@ -72,6 +72,10 @@ def report(diagnosis: Diagnosis) -> None:
         out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])
     _tell_secrets(diagnosis.secrets)
+    if diagnosis.unlisted:
+        out(f"{many(len(diagnosis.unlisted), 'session')} in the archive and not in its index; nothing finds them:")
+        _some(list(diagnosis.unlisted))
+        out("`muniment reindex` takes them up")
     if diagnosis.not_inscribed:
         out("`muniment up` inscribes what is missing")
     elif diagnosis.healthy:

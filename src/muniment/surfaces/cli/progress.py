@@ -16,6 +16,8 @@ from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, out, size, talk
 
 MAX_SHOWN = 10
+TAKEN_UP = "rebuilt"
+"""What became of a session that was in the archive and not in its index."""
 
 
 def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcome]:
@@ -26,6 +28,7 @@ def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcom
         require_found(archive, paths)
     plan = archive.plan(found)
     outcomes = carry_out(archive, plan) + refused
+    archive.take_up(outcomes.append, waiting)  # only now: what was found is not read twice
     if json:
         as_json(outcomes)
     else:
@@ -62,9 +65,13 @@ def report(outcomes: Sequence[Outcome], found: int, unchanged: int, archive: Arc
     """What was found and what became of it."""
     counts = Counter(outcome.what for outcome in outcomes)
     counts["unchanged"] += unchanged
+    taken_up = counts.pop(TAKEN_UP, 0)
     read = sum(outcome.bytes_read for outcome in outcomes)
     parts = [f"{count} {what}" for what, count in counts.items() if count]
     out(f"{many(found, 'session')} found: {', '.join(parts) or 'nothing to do'}; {size(read)} read")
+    if taken_up:
+        was, now = ("was", "it is") if taken_up == 1 else ("were", "they are")
+        out(f"{many(taken_up, 'session')} {was} in the archive and not in its index, as a run was cut off; now {now}")
     _details([o for o in outcomes if o.note and o.what != "failed"], "note")
     _details([o for o in outcomes if o.what == "failed"], "failed")
     problems = [problem for outcome in outcomes for problem in outcome.problems]

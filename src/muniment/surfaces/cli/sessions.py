@@ -39,7 +39,7 @@ def command(
         as_json(shown)
         return
     if not rows:
-        talk(f"no sessions of {source}" if source else "the archive is empty; `muniment up` fills it")
+        talk(f"no sessions of {source}" if source else _nothing(archive))
         return
     ids = archive.short_ids(row.session_id for row in shown)
     headers = ("session", "source", "ended", "rounds", "messages", "also", "title")
@@ -58,6 +58,12 @@ def command(
     table(headers, cells, right=(3, 4))
     if len(shown) < len(rows):
         talk(f"{many(len(rows) - len(shown), 'more session')}")
+
+
+def _nothing(archive: Archive) -> str:
+    if archive.layout.holds_sessions():
+        return "the index knows none of the sessions that are in the archive; `muniment reindex` takes them up"
+    return "the archive is empty; `muniment up` fills it"
 
 
 def _also(versions: int, copies: int, sidechains: int, problems: int) -> list[str]:
