@@ -23,6 +23,7 @@ from muniment import (
     config,
     doctor,
     export,
+    files,
     moving,
     reindex,
     rescue,
@@ -64,7 +65,7 @@ class Archive:
         os.umask(0o077)
         self.env = env
         self.unreadable: list[Path] = []
-        """Files that the latest search met and could not read."""
+        """Files and folders that the latest search met and could not read."""
         self.not_rebuilt: list[Outcome] = []
         """Sessions that an index which had to be built anew is without; the next run reports them."""
         self.layout = Layout(config.store_root(str(root) if root else None, env))
@@ -74,9 +75,10 @@ class Archive:
     def find(self, paths: Sequence[Path] = ()) -> list[Found]:
         """The sessions below these paths; without any, in every place the agents of this machine use."""
         self.unreadable.clear()
-        if not paths:
-            return list(sources.find_everywhere(self.env, self.unreadable))
-        return [found for path in paths for found in sources.find_in(path, self.env, self.unreadable)]
+        with files.noting_refused(self.unreadable):
+            if not paths:
+                return list(sources.find_everywhere(self.env, self.unreadable))
+            return [found for path in paths for found in sources.find_in(path, self.env, self.unreadable)]
 
     def plan(self, found: Iterable[Found]) -> batch.Plan:
         """What of it is new or has changed. An index that is lost or too old is built anew first."""
@@ -397,7 +399,7 @@ class Archive:
 
     def doctor(self, secrets: bool = False) -> doctor.Diagnosis:
         """What is at risk on this machine and in this archive; secrets are looked for if that is asked for."""
-        return doctor.diagnose(self.layout, self.find(), self.env, secrets)
+        return doctor.diagnose(self.layout, self.find(), self.env, self.unreadable, secrets)
 
     def lost(self) -> list[Found]:
         """Sessions of which only what an agent's history has is left; `plan` and `run` put that into the archive."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment import batch, reindex, rescue, sources
+from muniment import batch, files, reindex, rescue, sources
 from muniment.errors import MunimentError, StoreError
 from muniment.inscribe import Task, key_path
 from muniment.secrets import new_key
@@ -65,17 +65,27 @@ class Diagnosis(Struct, frozen=True):
     """Sessions with damaged records: id and count."""
     secrets: SecretsAtRest | None = None
     """None if nobody looked for them."""
+    unreadable: tuple[str, ...] = ()
+    """Files and folders of agents that may not be read; nobody knows what of them is not in the archive."""
     unlisted: tuple[str, ...] = ()
     """Sessions that are in the archive and not in its index, so that nothing finds them."""
 
     @property
     def healthy(self) -> bool:
         unsafe = any(not risk.inscribed for risk in self.at_risk)
-        return not (self.not_inscribed or self.lost or self.unlisted or unsafe)
+        return not (self.not_inscribed or self.lost or self.unreadable or self.unlisted or unsafe)
 
 
-def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str], secrets: bool = False) -> Diagnosis:
-    """Look at this machine and at the archive, and for secrets in it if that is asked for; changes nothing."""
+def diagnose(
+    layout: Layout,
+    found: Iterable[Found],
+    env: Mapping[str, str],
+    unreadable: Iterable[Path] = (),
+    secrets: bool = False,
+) -> Diagnosis:
+    """Look at this machine, where some places may be unreadable, and at the archive; changes nothing.
+
+    Secrets in the archive are looked for if that is asked for."""
     present = list(found)
     pending = {key_path(task.found) for task in batch.plan(layout, present).tasks if not _is_kept(layout, task)}
     lost = batch.plan(layout, rescue.lost(layout, present, env))
@@ -96,6 +106,7 @@ def diagnose(layout: Layout, found: Iterable[Found], env: Mapping[str, str], sec
         rescued=tuple(sorted(halves)),
         damaged=tuple(damaged),
         secrets=secrets_at_rest(layout) if secrets and index.exists(layout) else None,
+        unreadable=tuple(sorted(map(str, unreadable))),
         unlisted=tuple(id_ for _, id_ in reindex.unlisted(layout)),
     )
 
@@ -162,4 +173,4 @@ def _tags(shelf: Shelf, key: bytes) -> Iterator[str]:
 
 def _is_gone(path: str, session_id: str) -> bool:
     """Whether a transcript was there; the key of a history is no path of one."""
-    return not path.endswith(f"#{session_id}") and not Path(path).exists()
+    return not path.endswith(f"#{session_id}") and files.is_gone(path)

@@ -15,7 +15,8 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from muniment.errors import NotFound, StoreError
@@ -259,12 +260,45 @@ def remove_temporaries(root: Path) -> None:
             os.unlink(entry.path)
 
 
+_refused: ContextVar[list[Path] | None] = ContextVar("folders that may not be read", default=None)
+
+
+@contextlib.contextmanager
+def noting_refused(folders: list[Path]) -> Generator[None]:
+    """Folders that a walk meanwhile may not read are added to a list. Whoever walks for a source need not hand it on."""
+    before = _refused.set(folders)
+    try:
+        yield
+    finally:
+        _refused.reset(before)
+
+
+def _refuse(folder: Path) -> None:
+    noted = _refused.get()
+    if noted is not None and folder not in noted:
+        noted.append(folder)
+
+
+def is_gone(path: str | Path) -> bool:
+    """Whether nothing is there. Of a place that nobody may look into, this is not known."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def walk(root: str | Path) -> Iterator[os.DirEntry[str]]:
     """Every regular file below `root` in a stable order; links are not followed, unreadable folders skipped."""
     try:
         with os.scandir(root) as entries:
             found = sorted(entries, key=lambda e: e.name)
-    except (PermissionError, FileNotFoundError, NotADirectoryError):
+    except PermissionError:
+        _refuse(Path(root))
+        return
+    except (FileNotFoundError, NotADirectoryError):
         return
     for entry in found:
         if entry.is_symlink():

@@ -179,3 +179,31 @@ def test_unreadable_side_file_and_folder(tmp_path: Path) -> None:
     os.chmod(side / "out1.txt", 0o600)
     done(store, "inscribe", tree.home)
     assert not_restored(store, tree, tmp_path / "back") == []
+
+
+@needs_modes
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("what", ["folder", "folder of names", "file"])
+def test_what_may_not_be_read_is_named_and_at_risk(tmp_path: Path, what: str, known: bool) -> None:
+    """A folder that is closed, one that tells no more than names, and a file; inscribed before, or never."""
+    tree = small(tmp_path / "home")
+    store = tmp_path / "store"
+    env = {"CLAUDE_CONFIG_DIR": str(tree.home)}
+    if known:
+        done(store, "up", env=env)
+    closed = tree.transcript(2) if what == "file" else tree.transcript(2).parent
+    mode = closed.stat().st_mode
+    closed.chmod(0o400 if what == "folder of names" else 0)
+    try:
+        up, doctor = run(store, "up", wrap=OWNER, env=env), run(store, "doctor", wrap=OWNER, env=env)
+        checked = run(store, "check", closed, wrap=OWNER, env=env)
+    finally:
+        closed.chmod(mode)
+    for ran in (up, doctor):
+        assert ran.code == 1, ran
+        assert str(closed) in ran.out, ran
+        assert "may not be read" in ran.out, ran
+        assert "nothing is at risk" not in ran.out, ran
+        assert "gone from disk" not in ran.out, ran
+    assert checked.code == 1, checked
+    assert "cannot be read" in checked.err, checked

@@ -100,7 +100,7 @@ def _readable(paths: Iterable[Path], refused: list[Path]) -> Iterator[Path]:
     for path in paths:
         if os.access(path, os.R_OK):
             yield path
-        elif path.exists():
+        elif not files.is_gone(path):
             refused.append(path)
 
 
@@ -124,7 +124,7 @@ def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = 
         if source:
             usual = source
             mine.setdefault(source.name, []).append(file)
-    if not mine and not path.is_dir():
+    if not mine and not path.is_dir() and path not in (unreadable or ()):
         names = ", ".join(s.title for s in all_sources())
         raise UnknownFormat(f"{path}: no session of a known format", f"known formats: {names}")
     for source in all_sources():

@@ -53,6 +53,9 @@ def _told(outcomes: Sequence[Outcome]) -> None:
 def report(diagnosis: Diagnosis) -> None:
     """The findings, the urgent ones first."""
     out(f"{many(diagnosis.found, 'session')} on this machine, {len(diagnosis.not_inscribed)} not wholly in the archive")
+    if diagnosis.unreadable:
+        out(f"{many(len(diagnosis.unreadable), 'place')} may not be read, and what is there may be lost:")
+        _some(list(diagnosis.unreadable))
     urgent = [risk for risk in diagnosis.at_risk if not risk.inscribed]
     if urgent:
         out(f"{many(len(urgent), 'session')} will be deleted by their agent and are not in the archive:")
