@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,16 @@ def recorder_home(env: Mapping[str, str]) -> Path:
 def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def installing(extra: str) -> str:
+    """What a person types to install an extra into the environment that runs this, also from a clone; uv puts no pip
+    into those that it makes."""
+    from importlib.util import find_spec
+
+    named = shlex.quote(sys.executable)
+    pip = f"{named} -m pip install" if find_spec("pip") else f"uv pip install --python {named}"
+    return f"{pip} 'muniment[{extra}]'"
 
 
 def _data_home(env: Mapping[str, str]) -> Path:

@@ -265,7 +265,7 @@ _refused: ContextVar[list[Path] | None] = ContextVar("folders that may not be re
 
 @contextlib.contextmanager
 def noting_refused(folders: list[Path]) -> Generator[None]:
-    """Folders that a walk meanwhile may not read are added to a list. Whoever walks for a source need not hand it on."""
+    """Folders that a walk meanwhile may not read are added to a list, which no source needs to hand on."""
     before = _refused.set(folders)
     try:
         yield

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from muniment import config
+
 PROGRAM = """
 import sys
 sys.modules["anthropic"] = None
@@ -24,10 +28,18 @@ except MunimentError as error:
 def test_the_sdk_is_needed_only_for_a_call_and_its_absence_is_told() -> None:
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["1", "pip install 'muniment[llm]'"]
+    assert done.stdout.splitlines() == ["1", config.installing("llm")]
 
 
 def test_importing_the_package_does_not_import_the_sdk() -> None:
     program = "import sys, muniment.ingest.models; print('anthropic' in sys.modules, 'httpx2' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_an_extra_is_installed_where_the_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/a clone/.venv/bin/python")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    assert config.installing("mcp") == "'/a clone/.venv/bin/python' -m pip install 'muniment[mcp]'"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # as in an environment that uv made
+    assert config.installing("mcp") == "uv pip install --python '/a clone/.venv/bin/python' 'muniment[mcp]'"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from muniment import config
 from muniment.errors import MunimentError, Unsupported
 from muniment.ingest.models import keys
 from muniment.ingest.models.answer import SCHEMA
@@ -32,7 +33,8 @@ def _sdk() -> Any:
     try:
         import anthropic
     except ImportError:
-        raise Unsupported("asking Anthropic needs its SDK, which is not there", "pip install 'muniment[llm]'") from None
+        missing = "asking Anthropic needs its SDK, which is not there"
+        raise Unsupported(missing, config.installing("llm")) from None
     return anthropic
 
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import click
 
+from muniment import config
 from muniment.errors import Unsupported
 
 
@@ -18,11 +19,13 @@ def command(store: str | None) -> None:
     claude mcp add muniment -- muniment mcp
     codex mcp add muniment -- muniment mcp
 
+    Where the program is not on PATH, give its whole path: `.venv/bin/muniment` of a clone.
+
     Its tools search and read, without secrets; one keeps the agent's own record of its work, in .engagements of the
     folder that the server is started in.
     """
     if find_spec("mcp") is None:
-        raise Unsupported("the server needs the package `mcp`", "pip install 'muniment[mcp]'")
+        raise Unsupported("the server needs the package `mcp`", config.installing("mcp"))
     from muniment.surfaces.mcp.server import make
 
     make(store).run("stdio")
