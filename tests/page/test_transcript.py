@@ -122,6 +122,20 @@ def test_a_result_that_came_as_json_looks_like_a_terminal(visit: Open, viewer: V
     expect(call.locator("header")).to_contain_text("exit 2 · 1.5 s")
 
 
+def test_what_is_left_of_a_session_is_its_subagents(visit: Open, viewer: Viewer, tmp_path: Path) -> None:
+    work = ClaudeSession("0b5e3c52-6d1f-4c8e-9a1d-3f0c8f1f7a21", "/proj/lamp", isSidechain=True, agentId="a1")
+    work.exchange("Count the lamps", "There are four.")
+    path = tmp_path / "projects" / "-proj-lamp" / work.id / "subagents" / "agent-a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(work.data)
+    viewer("inscribe", str(tmp_path))
+    page = visit(f"/s/{work.id}")
+    page.get_by_role("button", name="Count the lamps").click()
+    expect(page.locator("article").last).to_contain_text("There are four.")
+    expect(page.locator("main.session")).not_to_contain_text("claude --resume")
+    expect(page.get_by_role("link", name="Document")).to_have_count(0)
+
+
 def test_pictures_are_seen(visit: Open, viewer: Viewer) -> None:
     page = opened(visit, viewer, "Lamp colours on the dashboard")
     page.wait_for_function("() => document.querySelector('article img')?.naturalWidth === 160")

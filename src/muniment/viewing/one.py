@@ -101,7 +101,7 @@ def _session(index: Index, listed: Listed, shelf: Shelf, found: list[Engagement]
         links=[_link(index, link.kind, link.session) for link in facts.links],
         copies=_copies(index, listed.session_id),
         versions=[hash8 for (hash8,) in index.rows("SELECT hash8 FROM versions WHERE session = ?", key)],
-        resume_command=_resume(listed.source, facts),
+        resume_command=_resume(listed, facts),
     )
 
 
@@ -121,11 +121,14 @@ def _copies(index: Index, session_id: str) -> list[str]:
     return [id_ for (id_,) in index.rows(sql, session_id)]
 
 
-def _resume(source: str, facts: Facts) -> str:
+def _resume(listed: Listed, facts: Facts) -> str:
+    """What a person types to go on with a session; nothing where its transcript is gone."""
     try:
-        return "" if facts.prompts_only else sources.named(source).resumed(facts)
+        command = sources.named(listed.source).resumed(facts)
     except NotFound:  # a source that was installed once
         return ""
+    gone = facts.prompts_only or (not listed.rounds and listed.sidechains)
+    return "" if gone else command
 
 
 # -- rounds and subagents

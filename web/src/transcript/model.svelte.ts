@@ -25,6 +25,8 @@ export class Transcript {
   unfolded = new SvelteSet<string>();
   engagements = $derived(new Map(this.data?.engagements.map((one) => [one.engagement_id, one])));
   sides = $derived(new Map(this.data?.sides.map((one) => [one.id, one])));
+  /** Nothing but subagents is left of the session: it has neither rounds nor a document. */
+  onlySides = $derived(this.data?.rounds.length === 0 && this.data.sides.length > 0);
   rows = $derived(this.#rows(app.view.hidden));
   #asked = new Set<string>();
   #edits = 0;
@@ -141,6 +143,7 @@ export class Transcript {
       this.#add(rows, items, "", head.first_item, end, head.round, 0, engagement, hidden);
       for (const side of loose) if (side.round === head.round) this.#addLoose(rows, side, engagement, hidden);
     });
+    if (this.onlySides) for (const side of loose) this.#addLoose(rows, side, null, hidden);
     return rows;
   }
 
