@@ -298,3 +298,25 @@ def test_the_doctor_calls_no_session_missing_whose_bytes_are_there_from_elsewher
     session.exchange("more", "done")
     session.write(cli.home / ".claude")
     assert json.loads(cli("doctor", "--json", code=1).stdout)["not_inscribed"] == [str(path)]
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("command", ["sessions", "show last --document", "doctor"])
+def test_output_that_cannot_be_written_is_one_error(filled: Cli, command: str) -> None:
+    words = f"{MUNIMENT} {command} >/dev/full"
+    done = subprocess.run(["sh", "-c", words], env=filled.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 8
+    assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_page_does_not_replace_a_folder_nor_a_site_a_file(
+    filled: Cli, tmp_path: Path, force: tuple[str, ...]
+) -> None:
+    target = tmp_path / "there"
+    target.mkdir()
+    done = filled("html", "last", "-o", target, *force, code=6)
+    assert "is a folder" in done.stderr
+    assert "--force" not in done.stderr
+    target.rmdir()
+    target.touch()
+    assert "is no folder" in filled("html", "--all", "-o", target, *force, code=6).stderr
+    assert [path.name for path in tmp_path.iterdir() if path.name != "user"] == ["there"]

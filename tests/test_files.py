@@ -84,3 +84,10 @@ def test_what_a_sync_in_the_background_fails_with_is_told(tmp_path: Path, monkey
     monkeypatch.setattr(files, "sync", refuse)
     with pytest.raises(StoreError, match="refused"):
         files.Syncing(tmp_path).wait()
+
+
+def test_a_folder_is_not_replaced_and_nothing_is_left_beside_it(folder: Path) -> None:
+    (folder / "a").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        files.write_atomic(folder / "a", [b"one"])
+    assert [path.name for path in folder.iterdir()] == ["a"]

@@ -126,7 +126,16 @@ def _give_name(descriptor: int, path: str | Path) -> None:
         temporary = temporary_beside(Path(path))
         temporary.unlink(missing_ok=True)
         os.link(own, temporary, src_dir_fd=descriptor, follow_symlinks=True)
+        _replace(temporary, path)
+
+
+def _replace(temporary: Path, path: str | Path) -> None:
+    """Rename a file over another; where that fails, nothing is left of it. A folder is not replaced."""
+    try:
         os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _write_named(path: Path, pieces: Iterable[bytes]) -> None:
@@ -135,7 +144,7 @@ def _write_named(path: Path, pieces: Iterable[bytes]) -> None:
     try:
         with open_new(temporary) as out:
             out.writelines(pieces)
-        os.replace(temporary, path)
+        _replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -86,7 +86,9 @@ def write_to(known: Known, out: IO[bytes], request: Request) -> Written:
 
 
 def refuse_overwrite(path: Path, force: bool) -> None:
-    """Raise if something is there that we did not write."""
+    """Raise if something is there that we did not write, or that no file can replace."""
+    if path.is_dir():
+        raise Conflict(f"{path} is a folder", "nothing was written; give the name of a file")
     if force or not os.path.lexists(path):
         return
     if not is_ours(path):

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from muniment import files, secrets
+from muniment.errors import Conflict
 from muniment.render import html, known, page
 from muniment.render.blocks import words
 from muniment.render.cards import Hide, card
@@ -36,6 +37,8 @@ class Site(Struct, frozen=True):
 def write(layout: Layout, folder: Path, request: Request, report: Callable[[Written], None]) -> Site:
     """The index and a page for each session below a folder."""
     request = structs.replace(request, key=request.key or secrets.new_key())
+    if folder.exists() and not folder.is_dir():
+        raise Conflict(f"{folder} is no folder", "nothing was written; a site has many files")
     html.refuse_overwrite(folder / "index.html", request.force)
     files.make_folder((folder / FOLDER).absolute())
     records = known.understood(layout)

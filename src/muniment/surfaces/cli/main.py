@@ -124,9 +124,18 @@ def main(args: list[str] | None = None) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _say(f"{where}{error.strerror or error}", "is the disk full, or the folder not yours?")
+        _drop_output()
         sys.exit(8)
     finally:
         gc.freeze()  # the process ends: nothing needs to be looked at once more to be freed
+
+
+def _drop_output() -> None:
+    """What cannot be written is not tried once more at the end of the process, which would have its own exit code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, hint: str) -> None:
