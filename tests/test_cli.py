@@ -298,6 +298,8 @@ def test_the_doctor_calls_no_session_missing_whose_bytes_are_there_from_elsewher
     session.exchange("more", "done")
     session.write(cli.home / ".claude")
     assert json.loads(cli("doctor", "--json", code=1).stdout)["not_inscribed"] == [str(path)]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("command", ["sessions", "show last --document", "doctor"])
 def test_output_that_cannot_be_written_is_one_error(filled: Cli, command: str) -> None:
