@@ -324,6 +324,12 @@ class Archive:
         else:
             pipeline.run(self.layout, plan, choice, report, waiting)
 
+    def ingest_sizes(self, plan: Plan, choice: Choice) -> Iterator[pipeline.Sized]:
+        """How much there would be to read of each session of a plan, and which would be ghosts."""
+        from muniment.ingest import pipeline
+
+        return (pipeline.sized(self.layout, job, choice.strict_ghosts) for job in plan.jobs)
+
     def skeletons(self, plan: Plan) -> Iterator[Skeleton]:
         """What extraction reads of the sessions of a plan."""
         from muniment.ingest import pipeline

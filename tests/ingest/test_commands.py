@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,19 @@ def test_a_dry_run_changes_nothing_and_tells_the_price(cli: Cli) -> None:
     assert "about $0." in told
     assert json.loads(cli("ingest", "--dry-run", "--with", "anthropic", "--json").stdout)["estimate"]["sessions"] == 1
     assert not (sessions(cli) / "engagements.jsonl").exists()
+
+
+def test_a_dry_run_tells_ghosts_and_the_sizes_of_skeletons(cli: Cli) -> None:
+    work, ghost = put(cli), put(cli, "ghost", rounds=1)
+    cli("inscribe")
+    told = cli("ingest", "--dry-run").stdout
+    made = json.loads(cli("ingest", "--dry-run", "--json").stdout)
+    rows = {row["session_id"]: row for row in made["sessions"]}
+    assert (rows[work.id]["ghost"], rows[ghost.id]["ghost"], rows[ghost.id]["rounds"]) == (False, True, 1)
+    assert made["skeleton_chars"] == rows[work.id]["skeleton_chars"] > 200
+    assert f"1 skeleton of {made['skeleton_chars']:,} characters; 1 ghost not extracted" in told
+    assert re.search(rf"^{ghost.id[:8]}\S*  +1 .* ghost ", told, re.MULTILINE)
+    assert "with --dry-run one object" in cli("ingest", "--help").stdout
 
 
 def test_a_model_that_is_refused_is_not_asked(cli: Cli) -> None:

@@ -148,6 +148,34 @@ def read(layout: Layout, job: Job) -> Skeleton:
     return skeleton.make(stored, job.facts, job.agent_id, job.subagents)
 
 
+class Sized(Struct, frozen=True):
+    """What there would be to read of a session, before anything is done with it."""
+
+    session_id: str
+    title: str
+    ghost: bool
+    """It would be recorded, and not extracted."""
+    rounds: int
+    bytes: int
+    """Of its transcript."""
+    skeleton_chars: int
+    """Of what extraction reads; cut if it is long. None of it is read of a ghost."""
+    note: str = ""
+    """Why it cannot be read."""
+
+
+def sized(layout: Layout, job: Job, strict: bool) -> Sized:
+    """The size of a session's skeleton; nothing is changed."""
+    about = (job.facts.rounds, job.bytes)
+    title = record.one_line(job.facts.display_title)
+    ghost = ghosts.is_ghost(job.facts, strict)
+    try:
+        made = read(layout, job)
+    except (MunimentError, OSError) as error:
+        return Sized(job.session_id, title, ghost, *about, 0, str(error))
+    return Sized(job.session_id, title, ghost or ghosts.is_own(made), *about, len(skeleton.text(made)))
+
+
 class Settled(Struct, frozen=True):
     """A session whose own files say what was understood; the index does not yet."""
 

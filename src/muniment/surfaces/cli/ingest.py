@@ -12,11 +12,11 @@ import click
 from muniment.archive import Archive
 from muniment.ingest import offline
 from muniment.ingest.models import Estimate, Ledger
-from muniment.ingest.pipeline import Extract, Outcome
+from muniment.ingest.pipeline import Extract, Outcome, Sized
 from muniment.ingest.planning import Choice, Plan
 from muniment.surfaces.cli import asking
 from muniment.surfaces.cli.bar import bar
-from muniment.surfaces.cli.output import as_json, many, out, plain, size, talk
+from muniment.surfaces.cli.output import as_json, many, out, plain, size, table, talk
 from muniment.surfaces.cli.progress import waiting
 
 MAX_SHOWN = 10
@@ -28,8 +28,8 @@ MAX_SHOWN = 10
 @click.option("--skip-existing", is_flag=True, help="Leave out what was ingested and has not grown since.")
 @click.option("--strict-ghosts", is_flag=True, help="Fewer than three prompts make a ghost, whatever was done.")
 @asking.options
-@click.option("--dry-run", is_flag=True, help="Tell what would be read and what it would cost; change nothing.")
-@click.option("--json", is_flag=True, help="One JSON array of outcomes.")
+@click.option("--dry-run", is_flag=True, help="Tell ghosts, sizes of skeletons and the cost; change nothing.")
+@click.option("--json", is_flag=True, help="One JSON array of outcomes; with --dry-run one object.")
 @click.pass_obj
 def command(
     store: str | None,
@@ -46,7 +46,8 @@ def command(
 
     Offline this needs no key and no network. A model does better, at a price that is told first: keys come from
     ANTHROPIC_API_KEY, OPENAI_API_KEY or ~/.secrets; no answer is paid for twice. Results are in engagements.jsonl and
-    engagements-index.md of the archive, and `muniment search` finds them.
+    engagements-index.md of the archive, and `muniment search` finds them. Only what was inscribed is ingested:
+    `muniment up` does both.
     """
     archive = Archive(store)
     archive.require()
@@ -56,7 +57,8 @@ def command(
     plan = archive.ingest_plan(choice, asked.name if asked else offline.NAME)
     expected = asking.estimate(archive, plan, choice, asked) if asked else None
     if dry_run:
-        _tell(plan, asked and expected and asking.told(expected, asked), expected, json)
+        price = asking.told(expected, asked) if asked and expected else ""
+        _tell(archive, plan, choice, expected, price, json)
         return
     ledger = Ledger()
     if asked and expected:
@@ -101,12 +103,30 @@ def report(archive: Archive, outcomes: Sequence[Outcome], unchanged: int) -> Non
         talk(f"… and {len(odd) - MAX_SHOWN} more (--json lists all)")
 
 
-def _tell(plan: Plan, price: str | None, expected: Estimate | None, json: bool) -> None:
+def _tell(archive: Archive, plan: Plan, choice: Choice, expected: Estimate | None, price: str, json: bool) -> None:
+    """What there is to do, session by session, and in all."""
+    sizes: list[Sized] = []
+    with bar("reading", len(plan.jobs)) as advance:
+        for one in archive.ingest_sizes(plan, choice):
+            sizes.append(one)
+            advance()
+    read = [one for one in sizes if not one.ghost]
+    chars = sum(one.skeleton_chars for one in read)
     if json:
-        jobs = [{"session_id": job.session_id, "rounds": job.facts.rounds, "bytes": job.bytes} for job in plan.jobs]
-        as_json({"sessions": jobs, "unchanged": plan.unchanged, "estimate": expected})
+        told = {"sessions": sizes, "skeleton_chars": chars, "unchanged": plan.unchanged, "estimate": expected}
+        as_json(told)
         return
+    ids = archive.short_ids(one.session_id for one in sizes)
+    headers = ("session", "rounds", "skeleton", "", "title")
+    cells = [(ids[o.session_id], str(o.rounds), f"{o.skeleton_chars:,}", _kind(o), o.note or o.title) for o in sizes]
+    table(headers, cells, right=(1, 2))
     total = sum(job.bytes for job in plan.jobs)
     out(f"{many(len(plan.jobs), 'session')} to read, {size(total)} of transcripts; {plan.unchanged:,} unchanged")
+    ghosts = f"; {many(len(sizes) - len(read), 'ghost')} not extracted" if len(read) < len(sizes) else ""
+    out(f"{many(len(read), 'skeleton')} of {chars:,} characters{ghosts}")
     if price:
         out(price)
+
+
+def _kind(one: Sized) -> str:
+    return "ghost" if one.ghost else "damaged" if one.note else ""
