@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from muniment import search
 from muniment.archive import Archive
 from muniment.errors import StoreError
 from muniment.ingest import offline, pipeline
@@ -122,7 +123,13 @@ def test_a_ghost_is_recorded_and_not_extracted(archive: Archive, home: Path) -> 
     assert outcome.what == "ghost"
     (record,) = archive.engagements()
     assert (record.ghost, record.engagements, record.extractor) == (True, (), None)
-    assert record.session_id[:8] not in archive.layout.engagements_listing.read_text()
+    listing = archive.layout.engagements_listing.read_text()
+    assert record.session_id[:8] not in listing
+    assert "ghosts, which are not listed: 1" in listing
+    (shown,) = archive.find_engagements(Query(ghosts=True))
+    assert shown.project == "one"
+    counts = search.count(archive.layout, Query())
+    assert (counts.engagements, counts.sessions, counts.ghosts) == (0, 0, 1)
     assert ingest(archive) == []
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.search.engagements import FoundEngagement, every
 from muniment.search.query import Query, teach
@@ -23,6 +23,7 @@ class Counts(Struct, frozen=True):
     engagements: int
     sessions: int
     ghosts: int
+    """Sessions without engagements that pass the filters, asked for or not."""
     method: dict[str, int]
     project: dict[str, int]
     agent: dict[str, int]
@@ -35,11 +36,11 @@ def count(layout: Layout, query: Query) -> Counts:
     with Index(layout) as index:
         teach(index)
         files = touched(layout, index, query) if query.file is not None else None
-        found = list(every(layout, index, query, files))
+        found = list(every(layout, index, structs.replace(query, ghosts=True), files))
     worked = [engagement for engagement in found if not engagement.ghost]
     return Counts(
         len(worked),
-        len({engagement.session_id for engagement in found}),
+        len({engagement.session_id for engagement in (found if query.ghosts else worked)}),
         len(found) - len(worked),
         _frequent(e.method for e in worked),
         _frequent(e.project for e in worked),

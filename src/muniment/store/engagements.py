@@ -87,14 +87,20 @@ def tagged(layout: Layout, session_id: str) -> tuple[Tagged, ...]:
 
 def listing(records: Iterable[Ingested]) -> bytes:
     """By date, then session, then engagement; the latest day first."""
-    worked = [record for record in records if not record.ghost or record.tagged]
+    known = list(records)
+    worked = [record for record in known if not record.ghost or record.tagged]
     worked.sort(key=lambda r: (r.started or "", r.session_id), reverse=True)
-    lines = ["# Engagements", ""]
+    lines = ["# Engagements", "", _count(worked, len(known) - len(worked)), ""]
     for day, of_day in groupby(worked, key=lambda r: (r.started or "undated")[:10]):
         lines += [f"## {day}", ""]
         for record in of_day:
             lines += [*_session(record), ""]
     return escape.to_bytes("\n".join(lines).rstrip("\n") + "\n")
+
+
+def _count(worked: Sequence[Ingested], ghosts: int) -> str:
+    found = sum(len(record.engagements) for record in worked)
+    return f"engagements: {found:,} · sessions: {len(worked):,} · ghosts, which are not listed: {ghosts:,}"
 
 
 def _session(record: Ingested) -> Iterator[str]:
