@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from muniment.archive import Archive
 from muniment.ingest.identity import Identity, resolve
 from muniment.ingest.skeleton import Skeleton, Turn, make
 from muniment.model import Facts, Message, Round, Text, Tool
 from muniment.store.roster import Entry, Roster
+from tests.builder import ClaudeSession
 
 ID = "4f2a9c1e-0000-4000-8000-000000000000"
 NOBODY = Roster()
@@ -44,8 +48,30 @@ def test_a_title_by_the_agent_is_no_name() -> None:
     assert resolve(session(title="Fern", by="ai"), NOBODY).name is None
 
 
-def test_a_rename_to_a_subject_is_no_name() -> None:
-    assert resolve(session(Turn(1, user="/rename fix the login")), NOBODY).name is None
+@pytest.mark.parametrize("name", ["Reed", "Reed2", "Mary-Ann", "reed"])
+def test_a_rename_to_one_word_is_a_name_as_in_titles(name: str) -> None:
+    assert resolve(session(Turn(1, user=f"/rename {name}")), NOBODY) == Identity(name, "rename")
+
+
+@pytest.mark.parametrize("subject", ["fix the login", "fix-login", "v2"])
+def test_a_rename_to_a_subject_is_no_name(subject: str) -> None:
+    assert resolve(session(Turn(1, user=f"/rename {subject}")), NOBODY).name is None
+
+
+def test_a_rename_is_no_prompt_and_no_title_and_no_topic(archive: Archive, home: Path) -> None:
+    named = ClaudeSession()
+    named.user("/rename Reed")
+    for number in range(3):
+        named.exchange(f"mend the login page, part {number}", "It works now.")
+    named.write(home)
+    archive.inscribe()
+    archive.ingest()
+    row = archive.session("last")
+    assert (row.title, row.prompts, row.rounds) == ("mend the login page, part 0", 3, 4)
+    (record,) = archive.engagements()
+    assert record.agent_name == "Reed"
+    assert "rename" not in record.session_summary
+    assert all("rename" not in engagement.topic for engagement in record.engagements)
 
 
 def test_a_signature_comes_third_and_the_most_frequent_counts() -> None:

@@ -43,7 +43,7 @@ def resolve(skeleton: Skeleton, roster: Roster) -> Identity:
 
 def _names(skeleton: Skeleton, roster: Roster) -> Iterator[tuple[str, str]]:
     renamed = [name.strip() for name in _renames(skeleton)]
-    if renamed and (_NAME.fullmatch(renamed[-1]) or roster.named(renamed[-1])):
+    if renamed and (_NAME.fullmatch(renamed[-1]) or _is_name(renamed[-1]) or roster.named(renamed[-1])):
         yield renamed[-1], "rename"
     facts = skeleton.facts
     given = facts.agent_name or (facts.title if facts.title_by == "user" else None)

@@ -15,6 +15,8 @@ from muniment.model.codec import mapping
 from muniment.model.rounds import Message, Round
 from muniment.model.words import shortened, typed
 
+MAX_RENAME_CHARS = 100
+"""Of a line that gives a name; what is longer asks for something too."""
 PROMPT_CHARS = 200
 MIN_ORIGIN_CHARS = 8
 """Of an id that tells records of all sessions apart; shorter ones are numbers that every session begins anew."""
@@ -70,7 +72,7 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     def after(self, round_: Round) -> Facts:
         """The facts once this round is known too."""
         changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
-        changed["prompts"] = self.prompts + (1 if round_.prompted else 0)
+        changed["prompts"] = self.prompts + (1 if round_.prompted and not _only_renames(round_) else 0)
         changed["messages"] = self.messages + len([m for m in round_.messages if not m.silent])
         changed["tool_calls"] = self.tool_calls + len([tool for tool in round_.of(Tool) if tool.name])
         changed["problems"] = self.problems + len([unknown for unknown in round_.of(Unknown) if unknown.damage])
@@ -125,6 +127,7 @@ def _heard(facts: Facts, event: Event) -> Facts:
     if event.kind == "title":
         by = detail.get("by", "")
         later = by == "prompt" and (facts.title_by == "prompt" or facts.first_prompt is not None)
+        later = later or (by == "prompt" and _only_names(str(detail.get("title"))))
         if detail.get("title") and not later and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
             return structs.replace(facts, title=detail["title"], title_by=by)
     elif event.kind == "agent-name" and isinstance(event.detail, str):
@@ -143,7 +146,19 @@ def _first(facts: Facts, round_: Round) -> Facts:
         named = [b.ref for b in round_.blocks() if b.ref.id and len(b.ref.id) >= MIN_ORIGIN_CHARS]
         if named:
             facts = structs.replace(facts, origin=min(named, key=lambda r: r.offset).id)
-    if facts.first_prompt is None and (prompt := round_.prompt):
+    if facts.first_prompt is None and (prompt := round_.prompt) and not _only_renames(round_):
         words = " ".join(typed(" ".join(b.text for b in prompt.blocks if isinstance(b, Text))).split())
         facts = structs.replace(facts, first_prompt=shortened(words, PROMPT_CHARS) or None)
     return facts
+
+
+def _only_renames(round_: Round) -> bool:
+    """Whether the prompt of a round is `/rename Reed`."""
+    prompt = round_.prompt
+    return bool(prompt) and _only_names(next((b.text for b in prompt.blocks if isinstance(b, Text)), ""))
+
+
+def _only_names(text: str) -> bool:
+    """Whether a text says what the session is called, by a typed command, and asks for nothing."""
+    words = text[: MAX_RENAME_CHARS + 1].split(maxsplit=1) if "/rename" in text[:20] else []
+    return words[:1] == ["/rename"] and len(text) <= MAX_RENAME_CHARS and "\n" not in text.strip()

@@ -18,6 +18,7 @@ _DROPPED = ("system-reminder", "local-command-stdout", "local-command-caveat", "
             "environment_context", "user_instructions", "command-contents", "task-notification")  # fmt: skip
 _COMMAND = re.compile(r"<command-name>\s*/?([^<\s]{1,80})\s*</command-name>")
 _ARGS = re.compile(r"<command-args>([^<]{0,2000})</command-args>")
+_RENAMED = re.compile(r"\A\s*/rename(?:[ \t][^\n]*)?(?=\n|\Z)")
 _WRAPPER = re.compile(r"<command-(?:message|name|args)>[^<]{0,2000}</command-(?:message|name|args)>")
 _TAG = re.compile(r"</?[A-Za-z][\w:.-]{0,40}(?:\s[^<>]{0,200})?/?>")
 _IMAGE = re.compile(r"\[(?:Image|Pasted text)[^\]]{0,60}\]|!\[[^\]]{0,100}\]\([^)]{0,300}\)")
@@ -31,7 +32,12 @@ _LOG_LINE = re.compile(
 
 
 def command(text: str) -> str | None:
-    """The slash command that a turn is, without its slash."""
+    """The slash command that a turn is, without its slash; giving the session a name is no work."""
+    given = _given(text)
+    return None if given == "rename" else given
+
+
+def _given(text: str) -> str | None:
     found = _COMMAND.search(text[:LIMIT])
     if found:
         return found[1].lower()
@@ -50,8 +56,9 @@ def whole(text: str) -> str:
     for name in _DROPPED:
         if f"<{name}" in text:
             text = _without(text, name)
+    text = _RENAMED.sub("", text, count=1)
     if "<command-" in text:
-        args = " ".join(_ARGS.findall(text))
+        args = " ".join(_ARGS.findall(text)) if command(text) else ""
         text = f"{_WRAPPER.sub(' ', text)} {args}"
     if found := _REQUEST.search(text):
         text = text[found.end() :]
