@@ -382,6 +382,18 @@ def test_subagents_and_side_files_belong_to_their_session(archive: Archive, insc
     assert after == before
 
 
+def test_a_path_is_kept_without_steps_back(
+    archive: Archive, inscribe: Inscribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = conversation().write(home)
+    crooked = path.parent / ".." / "-w" / path.name
+    inscribe(crooked)
+    assert archive.session("last").path == str(path)
+    assert archive.session(str(crooked)) == archive.session("last")
+    monkeypatch.chdir(path.parent)
+    assert archive.session(f"./../-w/{path.name}") == archive.session("last")
+
+
 def test_a_link_is_not_followed(archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.jsonl"
     secret.write_bytes(conversation().data)

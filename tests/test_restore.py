@@ -243,6 +243,27 @@ def test_one_of_something_is_said_as_one(tmp_path: Path) -> None:
     assert "1 file, " in cli("restore", "last", "--to", tmp_path / "to").stderr
 
 
+def test_restore_tells_how_to_resume_what_lies_where_its_agent_looks(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    session = conversation()
+    path = session.write(cli.home / ".claude")
+    cli("inscribe")
+    path.unlink()
+    assert f"resume with: claude --resume {session.id}" in cli("restore", "last").stderr
+    assert "resume with" not in cli("restore", "last", "--to", tmp_path / "elsewhere").stderr
+    assert "resume with" not in cli("restore", "--all").stderr
+    (forked,) = json.loads(cli("restore", "last", "--new-id", "--json").stdout)
+    assert forked["resume"] == f"claude --resume {Path(forked['path']).stem}"
+
+
+def test_lines_of_a_history_that_are_there_are_unchanged(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation()
+    session.write(home)
+    (home / "history.jsonl").write_text(json.dumps({"display": "prompt 0", "sessionId": session.id}) + "\n")
+    inscribe()
+    assert [file.what for file in archive.restore("last")] == ["unchanged", "unchanged"]
+
+
 def test_show_names_the_versions_that_restore_takes(tmp_path: Path) -> None:
     cli = Cli(tmp_path)
     path = conversation(2).write(cli.home / ".claude")

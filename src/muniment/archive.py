@@ -130,7 +130,7 @@ class Archive:
     def session(self, name: str) -> Listed:
         """A session by UUID, unique prefix, id of its agent's own, path of its source, or `last`."""
         with Index(self.layout) as known:
-            path = fit(str(Path(name).absolute()))
+            path = fit(str(files.full_path(Path(name))))
             found = list(known.sessions("WHERE path = ?", path)) if "/" in name or name.endswith(".jsonl") else []
             if not found and (seen := known.seen().get(path or "")):
                 return known.find(seen[0])

@@ -269,6 +269,11 @@ def remove_temporaries(root: Path) -> None:
             os.unlink(entry.path)
 
 
+def full_path(path: Path) -> Path:
+    """The whole path, without steps back; only where there are some are links followed, which a step back may cross."""
+    return path.resolve() if ".." in path.parts else path.absolute()
+
+
 _refused: ContextVar[list[Path] | None] = ContextVar("folders that may not be read", default=None)
 
 

@@ -34,6 +34,8 @@ class Restored(Struct, frozen=True):
     """What has to be typed before the agent sees it; most agents find the file by themselves."""
     note: str = ""
     """What the agent will miss."""
+    resume: str = ""
+    """What a person types to go on with the session, told of a transcript that lies where its agent looks."""
 
 
 class Target(Struct, frozen=True):
@@ -92,8 +94,17 @@ def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -
                 base = base / own.folder.parent.name
             _refuse_live(source, base, facts)
             plan = _plan(own, wanted, source, base, facts, target)
+            if own is shelf and wanted.kept.role == "main" and not target.along:
+                plan = structs.replace(
+                    plan, resume=_resume(plan.path, source, base in source.homes(env), facts, target)
+                )
             plans.setdefault(plan.path, plan)
     return list(plans.values())
+
+
+def _resume(path: Path, source: Source, at_home: bool, facts: Facts, target: Target) -> str:
+    found = at_home or source.resumed_by_path
+    return source.going_on(source.identity(facts, target.move), str(path)) if found else ""
 
 
 def _apart(shelf: Shelf, source: Source, target: Target, facts: Facts) -> Target:
@@ -202,17 +213,19 @@ class _Plan(Struct, frozen=True):
     what: str
     pieces: Iterable[bytes]
     then: str = ""
+    resume: str = ""
 
     def carry_out(self) -> Restored:
-        size = 0
+        size, what = 0, self.what
         if self.what == "written":
             files.make_folder(self.path.parent)
             size = _write(self.path, self.pieces)
         elif self.what == "appended":
             size = _append_lines(self.path, b"".join(self.pieces))
+            what = what if size else "unchanged"
         elif self.what == "unchanged":
             os.utime(self.path)
-        return Restored(str(self.path), self.what, size, self.then)
+        return Restored(str(self.path), what, size, self.then, resume=self.resume)
 
 
 def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts, target: Target) -> _Plan:

@@ -106,7 +106,7 @@ def _readable(paths: Iterable[Path], refused: list[Path]) -> Iterator[Path]:
 
 def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
     """The sessions in a file or below a folder, told by their content; what may not be read is listed."""
-    path = path.absolute()
+    path = files.full_path(path)
     if not path.exists():
         raise NotFound(f"{path}: no such file or folder")
     root = path if path.is_dir() else path.parent

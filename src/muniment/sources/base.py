@@ -237,9 +237,11 @@ class Source:
 
     def resuming(self, id_: str, path: str) -> str:
         """What a person types to resume a session that was written to a path; empty for a format without an agent."""
-        named = shlex.quote(path) if self.resumed_by_path else id_
-        commands = (self.taking_in(path), self.resume_command.format(id=named))
-        return " && ".join(command for command in commands if command)
+        return " && ".join(command for command in (self.taking_in(path), self.going_on(id_, path)) if command)
+
+    def going_on(self, id_: str, path: str) -> str:
+        """The same where the agent knows of the session."""
+        return self.resume_command.format(id=shlex.quote(path) if self.resumed_by_path else id_)
 
     def belongs(self, path: str, facts: Facts, move: Move, env: Mapping[str, str]) -> str | None:
         """Where a session that was written to a path must be put before it can be resumed; None if it need not."""

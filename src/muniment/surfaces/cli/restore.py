@@ -11,7 +11,7 @@ from muniment.archive import Archive
 from muniment.errors import MunimentError
 from muniment.restore import Restored, Target
 from muniment.sources.base import Move
-from muniment.surfaces.cli.output import as_json, many, out, size, talk
+from muniment.surfaces.cli.output import as_json, many, out, size, talk, tell_resuming
 
 
 @click.command()
@@ -71,6 +71,9 @@ def command(
             restored += done
             taken.update(Path(file.path) for file in done)
     _report(restored, json)
+    if not (every or json):
+        for command in dict.fromkeys(file.resume for file in restored):
+            tell_resuming(command, None)
     if failed:
         raise click.exceptions.Exit(1)
 
