@@ -24,3 +24,8 @@ class Loss(Struct, frozen=True, omit_defaults=True):
     what: str
     why: str
     count: int = 1
+    annotated: bool = False
+    """It stands there all the same, as words with a warning."""
+
+    def __str__(self) -> str:
+        return f"{'annotated' if self.annotated else 'not carried'}: {self.count} × {self.what} ({self.why})"

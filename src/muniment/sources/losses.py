@@ -35,6 +35,11 @@ class Losses:
         known = self.found.get((what, why))
         self.found[what, why] = structs.replace(known, count=known.count + 1) if known else Loss(self.where, what, why)
 
+    def annotate(self, what: str, why: str) -> None:
+        """One more that has no place and is there all the same, as words with a warning."""
+        self.add(what, why)
+        self.found[what, why] = structs.replace(self.found[what, why], annotated=True)
+
     def all(self) -> Iterator[Loss]:
         """Every entry; quiet events are one."""
         yield from self.found.values()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muniment.model import Event, Loss, Message, Round, Text, Thinking, Tool
+from muniment.model import Event, Loss, Message, Round, Text, Thinking, Tool, Unknown
 from muniment.sources.base import CONVERSATION, Move
 from muniment.sources.claude import SOURCE
 from muniment.store import document
@@ -101,10 +101,50 @@ def test_a_session_of_another_agent_becomes_one_straight_chain() -> None:
     losses: list[Loss] = []
     written = lines(b"".join(SOURCE.write(rounds, facts, Move(), {}.__getitem__, losses)))
     assert [record["parentUuid"] for record in written] == [None, *(record["uuid"] for record in written[:-1])]
-    assert [record["type"] for record in written] == ["user", "assistant", "assistant", "user"]
+    assert [record["type"] for record in written] == ["user", "assistant", "assistant", "user", "system"]
     assert written[2]["message"]["content"][0]["input"] == {"input": "raw"}
     assert len({record["message"]["id"] for record in written[1:3]}) == 1
     assert {loss.what for loss in losses} == {"thinking", "event: mode", "bare input of a call"}
+
+
+def test_what_has_no_record_here_is_included_with_a_warning() -> None:
+    """A note is shown and not sent; what a user said in a form of the agent's own is said in words."""
+    facts = type(FACTS)(SESSION, "other", cwd="/w")
+    prompt = Message("user", "2026-01-01", (Text("go"), Event("error", "429: slow down"), Text("now")))
+    odd = Message("user", "2026-01-02", (Unknown("poll", {"choice": 2}), Event("quiet")))
+    answer = Message("assistant", "2026-01-03", (Text("Done."), Unknown("chart", {"bars": [1, 2]})))
+    losses: list[Loss] = []
+    rounds = [Round(1, (prompt,), True), Round(2, (odd, answer), True)]
+    data = b"".join(SOURCE.write(rounds, facts, Move(), {}.__getitem__, losses))
+    first, note, said, spoken, part = lines(data)
+    assert [piece["text"] for piece in first["message"]["content"]] == ["go", "now"]
+    assert (note["type"], note["subtype"], note["parentUuid"]) == ("system", "informational", first["uuid"])
+    assert note["content"] == "[Warning: Claude Code has no place for this event: error] 429: slow down"
+    assert said["type"] == "user"
+    assert '{"choice":2}' in str(said["message"]["content"])
+    assert spoken["message"]["content"] == [{"type": "text", "text": "Done."}]
+    assert '{"bars":[1,2]}' in part["content"]
+    told = {loss.what: (loss.annotated, str(loss)[:9]) for loss in losses}
+    kinds = ("event: error", "part: poll", "part: chart")
+    assert told == dict.fromkeys(kinds, (True, "annotated")) | {"quiet events: quiet": (False, "not carri")}
+
+
+def test_a_permission_is_not_even_a_note() -> None:
+    facts = type(FACTS)(SESSION, "other", cwd="/w")
+    asked = Message("user", "2026-01-01", (Text("go"), Event("permission-mode", "bypass")))
+    losses: list[Loss] = []
+    data = b"".join(SOURCE.write([Round(1, (asked,), True)], facts, Move(), {}.__getitem__, losses))
+    assert b"bypass" not in data
+    assert [loss.annotated for loss in losses] == [False]
+
+
+def test_notes_before_the_first_prompt_wait_for_it() -> None:
+    facts = type(FACTS)(SESSION, "other", cwd="/w")
+    early = Round(1, (Message("assistant", "2026-01-01", (Event("error", "no network"),)),), False)
+    assert not list(SOURCE.write([early], facts, Move(), {}.__getitem__, []))
+    later = Round(2, (Message("user", "2026-01-02", (Text("go"),)),), True)
+    made = lines(b"".join(SOURCE.write([early, later], facts, Move(), {}.__getitem__, [])))
+    assert [record["type"] for record in made] == ["system", "user"]
 
 
 def test_a_call_that_was_never_answered_is_written_as_it_is() -> None:

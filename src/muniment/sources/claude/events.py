@@ -144,6 +144,11 @@ def new_boundary() -> dict[str, Any]:
     return part | {"compactMetadata": {"trigger": "manual", "preTokens": 0}, "logicalParentUuid": None}
 
 
+def new_note(text: str) -> dict[str, Any]:
+    """Something that a reader is shown and the model is not sent."""
+    return {"subtype": "informational", "content": text}
+
+
 def _stub(kind: str) -> Again | None:
     """A record that carries nothing but its place in the chain."""
     if kind == "progress":

@@ -2,7 +2,8 @@
 
 Sessions of Claude Code get their own records back: ids, parents, times, signatures, usage. Sessions of other
 agents, and documents without their rounds, get ids made from the session id and the place of the record, in
-one straight chain. Grants of permission are never written.
+one straight chain; what has no record of its own stands there as words with a warning. Grants of permission are
+never written.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from typing import Any
 
 from msgspec import structs
 
-from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Ref, Round, Thinking, Tool, Unknown
-from muniment.model.codec import mapping
+from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Ref, Round, Text, Thinking, Tool, Unknown
+from muniment.model.blocks import is_quiet
+from muniment.model.codec import encode, mapping
+from muniment.model.words import shortened
 from muniment.sources.base import MediaBytes, Move, made_id
 from muniment.sources.claude import events, parts
 from muniment.sources.claude.lines import Item, Lines
 from muniment.sources.foreign import taken
 from muniment.sources.losses import Losses
+
+MAX_WORDS = 4000
+"""Of a part that only its own agent knows: it may hold a file."""
+_SPOKEN = ("user", "assistant", "attachment")
 
 
 def write(rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]) -> Iterator[bytes]:
@@ -42,6 +49,8 @@ class Writer:
         self.lines = Lines(facts, move)
         self.losses = Losses()
         self.minted = 0
+        self.waiting: list[Item] = []
+        """What stands before the first thing that was said: notes alone are no session that the client resumes."""
         self.answer_id: str | None = None
         self.results: set[int] = set()
         """Where tool results of the round stand: what is beside one belongs to its record."""
@@ -64,6 +73,10 @@ class Writer:
             if message.usage and not made:
                 self.losses.add("tokens of an answer without content", "they are counted with what is said")
             items += made
+        if not self.native and not self.lines.written and not any(item.role in _SPOKEN for item in items):
+            self.waiting += items
+            return
+        items, self.waiting = [*self.waiting, *items], []
         if self.native:
             items.sort(key=lambda item: (item.ref.offset, item.role == "user" and not _is_result(item.part)))
         yield from self.lines.of(items, self.native)
@@ -78,6 +91,7 @@ class Writer:
     def _items(self, message: Message) -> Iterator[Item]:
         """What a message is made of; the results of its calls follow it."""
         answers: list[Item] = []
+        notes: list[Item] = []
         shared = None if self.native or message.role == "assistant" else self._mint(Ref(at=message.at))
         self.answer_id = message.id if self.native else self._answer_id(message)
         for block in message.blocks:
@@ -90,15 +104,22 @@ class Writer:
                         answers.append(self._result(tool, message))
                 case Compaction():
                     yield from self._compaction(block, message)
+                case Event() if block.text and not self.native and not events.why_left_out(block.kind):
+                    notes.append(self._note(f"event: {block.kind}", block.text, block.ref, message))
                 case Event():
                     yield from self._event(block, message)
                 case Thinking():
                     yield from self._thinking(block, message)
-                case Unknown() if block.damage or not self.own:
+                case Unknown() if block.damage:
                     self.losses.add_block(block)
+                case Unknown() if not self.own and _is_all_said(block, message):
+                    yield self._said(block, message)
+                case Unknown() if not self.own:
+                    notes.append(self._note(f"part: {block.kind}", _as_words(block), block.ref, message))
                 case _:
                     yield self._part(block, message, shared)
         yield from answers
+        yield from notes  # behind it all: nothing may stand between the parts of a message, or a call and its result
 
     # -- ids
 
@@ -169,11 +190,37 @@ class Writer:
         flags = {"plain": block.ref.plain or not self.native, **marks}
         yield self._item(block.ref, "user", {"type": "text", "text": block.text}, message, flags)
 
+    # -- what there is no record for
+
+    def _note(self, what: str, words: str, ref: Ref, message: Message) -> Item:
+        """A record that the client shows and does not send to the model."""
+        self.losses.annotate(what, "it stands there as a note of the system, which the model does not get")
+        return Item(self._mint(ref), "system", events.new_note(_warned(what, words)), message)
+
+    def _said(self, block: Unknown, message: Message) -> Item:
+        """A prompt of a form that only its own agent knows: what it holds is the prompt."""
+        what = f"part: {block.kind}"
+        self.losses.annotate(what, "it stands there as words of the user")
+        return self._part(Text(_warned(what, _as_words(block)), ref=block.ref), message, None)
+
     def _left_out(self, event: Event) -> None:
         if why := events.why_left_out(event.kind):
             self.losses.add(f"event: {event.kind}", why)
         else:
             self.losses.add_block(event)
+
+
+def _is_all_said(block: Unknown, message: Message) -> bool:
+    """Whether nothing else stands in a message of the user, so that without it there would be none."""
+    return message.role == "user" and all(other is block or is_quiet(other) for other in message.blocks)
+
+
+def _as_words(block: Unknown) -> str:
+    return shortened(encode(block.value).decode(), MAX_WORDS)
+
+
+def _warned(what: str, words: str) -> str:
+    return f"[Warning: Claude Code has no place for this {what}] {words}"
 
 
 def _is_result(part: Any) -> bool:

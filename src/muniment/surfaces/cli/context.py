@@ -66,7 +66,7 @@ def command(store: str | None, form: str, json: bool, **given: Any) -> None:
     out(made.path)
     talk(f"{many(len(made.rounds), 'round')} as they were, {made.tokens:,} of {request.budget:,} tokens")
     for loss in made.losses:
-        talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
+        talk(f"  {loss}")
     tell_resuming(made.resume, made.belongs)
 
 

@@ -84,7 +84,7 @@ def report(exported: Exported, json: bool) -> None:
         elif named.why:
             talk(f"  name kept: {named.count} × {named.tool} ({named.why})")
     for loss in exported.losses:
-        talk(f"  not carried: {loss.count} × {loss.what} ({loss.why})")
+        talk(f"  {loss}")
     if exported.note:
         talk(f"  note: {exported.note}")
     tell_resuming(exported.resume, exported.belongs)
