@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from muniment.errors import Conflict, NotFound, StoreError
 from muniment.export import Request
 from muniment.inscribe import Outcome
 from muniment.surfaces.cli.export_claude import command
-from tests.builder import conversation, tool
+from tests.builder import ClaudeSession, conversation, text, tool
 from tests.test_cli import Cli
 
 Inscribe = Callable[..., list[Outcome]]
@@ -307,3 +308,46 @@ def test_what_a_recorder_goes_on_from_is_resumed_as_told(
     told = cli("export", "last", "--to", source, *place).stderr
     _, command = told.rsplit("resume with: muniment ", 1)
     assert "in the chain" in cli(*shlex.split(command)).stderr
+
+
+# -- some rounds, and the subagents that began in them
+
+
+@pytest.fixture
+def with_subagents(archive: Archive, inscribe: Inscribe, home: Path) -> ClaudeSession:
+    """Three rounds; a subagent began in the first and in the last, one of them named by the call that began it."""
+    session = ClaudeSession(slug="brave-lamp")
+    session.exchange("one", "done")
+    session.exchange("two", "done")
+    session.user("look around")
+    session.answer(tool("t9", "Task", {"description": "Look", "prompt": "look"}))
+    session.result("t9", [text("there"), text("agentId: late")])
+    path = session.write(home)
+    for id_, minute in (("early", "10:00:02"), ("late", "10:59:59")):
+        sub = ClaudeSession(session.id, isSidechain=True, agentId=id_, slug="brave-lamp")
+        sub.exchange("look", "there")
+        file = path.with_suffix("") / "subagents" / f"agent-{id_}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(re.sub(rb"2026-03-19T10:\d\d:\d\d", f"2026-03-19T{minute}".encode(), sub.data))
+    inscribe()
+    return session
+
+
+@pytest.mark.parametrize(
+    ("rounds", "sides"), [((1, 1), ["early"]), ((2, 2), []), ((2, 3), ["late"]), ((1, 3), ["early", "late"])]
+)
+def test_only_subagents_of_the_chosen_rounds_go_along_or_are_missed(
+    archive: Archive, with_subagents: ClaudeSession, tmp_path: Path, rounds: tuple[int, int], sides: list[str]
+) -> None:
+    first, last = rounds
+    same = archive.export(with_subagents.id, Request("claude-code", to=tmp_path / "a", first=first, last=last))
+    assert [Path(path).stem for path in same.paths[1:]] == [f"agent-{id_}" for id_ in sides]
+    other = archive.export(with_subagents.id, Request("codex", to=tmp_path / "b", first=first, last=last))
+    assert sum(loss.count for loss in other.losses if loss.what == "session of a subagent") == len(sides)
+
+
+def test_a_loss_of_the_session_and_of_its_subagents_is_told_once(
+    archive: Archive, with_subagents: ClaudeSession, tmp_path: Path
+) -> None:
+    losses = archive.export(with_subagents.id, Request("claude-code", to=tmp_path)).losses
+    assert len({(loss.what, loss.why) for loss in losses}) == len(losses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -12,7 +13,7 @@ from msgspec import Struct, structs
 from muniment import files, sources
 from muniment.before import Before
 from muniment.errors import Conflict, NotFound, StoreError, Unsupported
-from muniment.model import Facts, Loss, Message, Round
+from muniment.model import Facts, Loss, Message, Round, Tool
 from muniment.restore import inside
 from muniment.sources import Named, Renaming
 from muniment.sources.base import Move, Source
@@ -86,6 +87,7 @@ def export(
     losses = [Loss("conversation", "answer", "only the prompts are left", facts.prompts)] if facts.prompts_only else []
     base = request.to.absolute() if request.to else target.homes(env)[0]
     losses += _left_before(before, request)
+    sidechains = _begun_in(shelf, facts, sidechains, request)
     calls = sources.renaming(facts, target)
     paths = [_write(shelf, facts, target, move, request, base, losses, calls, before)]
     with_sides = request.file is None and facts.source == target.name
@@ -97,7 +99,7 @@ def export(
     resume = target.resuming(session_id, paths[0])
     belongs = target.belongs(paths[0], facts, move, env)
     edited = None if request.document_only else _edited(shelf)
-    made = Exported(tuple(paths), session_id, tuple(losses), resume, calls.account(), belongs, edited)
+    made = Exported(tuple(paths), session_id, _summed(losses), resume, calls.account(), belongs, edited)
     if move.session_id is None:
         return made
     rounds_ = _rounds_in(target, Facts(move.session_id, target.name, native_id=session_id), Path(paths[0]))
@@ -115,6 +117,31 @@ def _edited(shelf: Shelf) -> str | None:
         return str(shelf.document) if page.is_edited(shelf.document) else None
     except Unsupported:  # one of a newer version, which cannot be looked at
         return None
+
+
+def _begun_in(shelf: Shelf, facts: Facts, sidechains: Mapping[str, Facts], request: Request) -> Mapping[str, Facts]:
+    """The subagents that began in the chosen rounds: the call tells, else the time."""
+    if request.whole or not sidechains:
+        return sidechains
+    first, last = request.first or 1, request.last or facts.rounds
+    starts: list[str] = []
+    called: dict[str, int] = {}
+    for round_ in rounds.load_all(shelf):
+        starts.append(round_.started or "")
+        called |= {call.sidechain: round_.number for call in round_.of(Tool) if call.sidechain}
+    begun = {
+        id_: called.get(id_) or max(1, bisect_right(starts, side.started or "")) for id_, side in sidechains.items()
+    }
+    return {id_: side for id_, side in sidechains.items() if first <= begun[id_] <= last}
+
+
+def _summed(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    """Each loss once, that of the session and those of its subagents together."""
+    counts: dict[Loss, int] = {}
+    for loss in losses:
+        one = structs.replace(loss, count=1)
+        counts[one] = counts.get(one, 0) + loss.count
+    return tuple(structs.replace(one, count=count) for one, count in counts.items())
 
 
 def _refuse_nothing(facts: Facts, sidechains: int, before: Before) -> None:
