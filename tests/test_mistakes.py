@@ -102,7 +102,7 @@ def test_a_folder_without_sessions_proves_nothing(tmp_path: Path) -> None:
 
 MISTAKES: list[tuple[tuple[str, ...], int]] = [
     (("context", "0"), 4),
-    (("context",), 1),
+    (("context",), 2),
     (("context", SESSION, "--budget", "0"), 2),
     (("context", SESSION, "--budget=-5"), 2),
     (("context", SESSION, "--budget", "1e9"), 2),
@@ -110,7 +110,7 @@ MISTAKES: list[tuple[tuple[str, ...], int]] = [
     (("context", SESSION, "--budget", "20"), 1),
     (("context", SESSION, "--bytes-per-token", "0"), 1),
     (("context", SESSION, "--bytes-per-token", "nan"), 1),
-    (("context", SESSION, "--rounds", "5-2"), 3),
+    (("context", SESSION, "--rounds", "5-2"), 2),
     (("context", SESSION, "--rounds", "²"), 2),
     (("context", SESSION, "--ref", "rest"), 2),
     (("context", SESSION, "--as", "nobody"), 3),
@@ -128,6 +128,15 @@ MISTAKES: list[tuple[tuple[str, ...], int]] = [
     (("unbundle", "/tmp"), 8),
     (("unbundle", "/dev/zero"), 8),
     (("unbundle", __file__), 8),
+    (("continue", SESSION, "--in", "codex", "--rounds", "9-3"), 2),
+    (("html", SESSION, "--rounds", "9-3"), 2),
+    (("tag", SESSION, "9-3", "lamp"), 2),
+    (("ingest", "--with", "foo"), 2),
+    (("ingest", "--with", "openai"), 2),
+    (("ingest", "--since", "rubbish"), 2),
+    (("restore", "--all", SESSION), 2),
+    (("search", "--source", "nope"), 3),
+    (("search", "lamp", "--source", "nope"), 3),
     (("engagement", "show", "nope"), 3),
     (("engagement", "decide", "nope", "words"), 3),
 ]
@@ -136,6 +145,20 @@ MISTAKES: list[tuple[tuple[str, ...], int]] = [
 @pytest.mark.parametrize(("words", "code"), MISTAKES, ids=[" ".join(words)[:60] for words, _ in MISTAKES])
 def test_a_mistake(store: Path, words: tuple[str, ...], code: int) -> None:
     refused(run(store, *words), code)
+
+
+WORDS: list[tuple[tuple[str, ...], str]] = [
+    (("tag", SESSION, "9-3", "lamp"), "'9-3' ends before it begins"),
+    (("restore", "--all", SESSION), "not both"),
+    (("search", "--source", "nope"), "no source is called 'nope'"),
+    (("ingest", "--with", "foo"), "'foo' is no extractor"),
+    (("ingest", "--since", "rubbish"), "write it as 2026-03-19"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WORDS, ids=[" ".join(words)[:60] for words, _ in WORDS])
+def test_a_mistake_is_called_by_its_name(store: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in run(store, *words).err
 
 
 def test_more_rounds_than_any_database_counts(store: Path) -> None:

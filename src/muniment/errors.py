@@ -4,7 +4,7 @@
     ├── NotFound                   3   no such session, file or source
     ├── Ambiguous                  4   a prefix that several sessions share
     ├── UnknownFormat              5   no source recognises the file
-    ├── Conflict                   6   the target holds something else; nothing was overwritten
+    ├── Conflict                   6   the target holds something else, or a step does not follow; nothing was written
     ├── Unsupported                7   a document or store of another version, or a target that cannot hold it
     ├── StoreError                 8   the store cannot be read or written
     └── NotRecorded                9   an event could not be recorded; nothing was acknowledged
@@ -45,7 +45,7 @@ class UnknownFormat(MunimentError):
 
 
 class Conflict(MunimentError):
-    """The target holds something else, and nobody asked to overwrite it."""
+    """The target holds something else, and nobody asked to overwrite it; or a step does not follow from the last."""
 
     exit_code = 6
 

@@ -77,8 +77,8 @@ def test_outcomes_as_json(cli: Cli) -> None:
     [
         (("ingest", "--since", "yesterday"), 2, "--since"),
         (("ingest", "--session", "ffffffff"), 3, "no session"),
-        (("ingest", "--with", "oracle"), 1, "no extractor"),
-        (("ingest", "--with", "openai"), 1, "name of a model"),
+        (("ingest", "--with", "oracle"), 2, "no extractor"),
+        (("ingest", "--with", "openai"), 2, "name of a model"),
         (("ingest", "--with", "anthropic", "--max-cost", "-1"), 2, "--max-cost"),
         (("tag", "last", "x", "mine"), 2, "no round"),
         (("tag", "last", "9", "mine"), 3, "no round 9"),

@@ -45,15 +45,28 @@ def _hook(archive: Archive) -> None:
     """Whatever goes wrong is told with exit code 1, which agents pass over; others may hold them up."""
     outcomes: list[Outcome] = []
     try:
-        said = codec.mapping(codec.loads(sys.stdin.buffer.read()))
-        path = Path(str(said["transcript_path"])).expanduser()
+        path = _told(sys.stdin.buffer.read())
         archive.run(archive.plan(archive.find([path])), outcomes.append)
-    except KeyError:
-        talk("muniment: the hook's input names no transcript_path")
     except (MunimentError, ValueError, OSError) as error:
         talk(f"muniment: {plain(str(error))}")
+        if isinstance(error, MunimentError) and error.hint:
+            talk(f"  hint: {error.hint}")
     else:
         progress.tell_failed(outcomes)
         progress.fail_if_any(outcomes)
         return
     raise click.exceptions.Exit(1)
+
+
+def _told(said: bytes) -> Path:
+    """The transcript that an agent tells its hooks of."""
+    try:
+        path = codec.mapping(codec.loads(said)).get("transcript_path")
+    except ValueError:
+        raise MunimentError("the hook's input is no JSON", _HOOKS) from None
+    if not isinstance(path, str):
+        raise MunimentError("the hook's input names no transcript_path", _HOOKS)
+    return Path(path).expanduser()
+
+
+_HOOKS = "agents send it an object with the transcript_path; by hand, say `muniment append SESSION`"

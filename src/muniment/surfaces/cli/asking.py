@@ -16,7 +16,7 @@ from muniment.ingest.models import Estimate, Ledger, Settings
 from muniment.ingest.planning import Choice, Plan, is_asked_about
 from muniment.ingest.skeleton import Skeleton
 from muniment.model.engagements import Extraction
-from muniment.surfaces.cli.output import many, talk
+from muniment.surfaces.cli.output import line, many, talk
 
 OFFLINE = "offline"
 
@@ -35,11 +35,22 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
             default=OFFLINE,
             envvar="MUNIMENT_EXTRACTOR",
             show_default=True,
+            callback=_known,
             help="offline, anthropic[:MODEL], openai:MODEL, or ollama:MODEL.",
         ),
     ):
         command = option(command)
     return command
+
+
+def _known(_: click.Context, __: click.Parameter, value: str) -> str:
+    """One that can be asked; which, the library tells."""
+    try:
+        if value != OFFLINE:
+            models.parse_name(value)
+    except MunimentError as error:
+        raise click.BadParameter(f"{line(error.message)}; {error.hint}") from None
+    return value
 
 
 def settings(archive: Archive, extractor: str, **said: Any) -> Settings | None:

@@ -13,6 +13,7 @@ from muniment import config
 from muniment.context import BUDGET, POLICIES, SPELLERS, Explicit, Request, Selection, Target, build, sessions
 from muniment.store.layout import Layout
 from muniment.surfaces.cli.output import as_json, many, out, plain, talk, tell_resuming
+from muniment.surfaces.cli.saying import forwards
 
 _LAST = 1_000_000_000
 
@@ -75,6 +76,8 @@ def _request(given: dict[str, Any]) -> Request:
     selection = Selection(
         sessions=given["names"], rounds=_ranges(given["rounds"], "--rounds"), **{name: given[name] for name in names}
     )
+    if selection.empty:
+        raise click.UsageError("Say of what: a SESSION (such as `last`), or --engagement, --query, --project, …")
     if given["ref"] and not given["full"]:
         raise click.UsageError("--ref goes with --full.")
     explicit = _explicit(given["full"], given["ref"]) if given["full"] else None
@@ -95,7 +98,9 @@ def _ranges(text: str | None, option: str) -> tuple[tuple[int, int], ...]:
         first, dash, last = part.strip().partition("-")
         if not (first + last).isdecimal():
             raise click.BadParameter(f"{part!r} is not a range like 3-9", param_hint=option)
-        found.append((_number(first or "1"), _number(last) if last else _LAST if dash else _number(first)))
+        begin, end = _number(first or "1"), _number(last) if last else _LAST if dash else _number(first)
+        forwards(part, begin, end, option)
+        found.append((begin, end))
     return tuple(found)
 
 

@@ -11,6 +11,7 @@ import click
 from muniment.archive import Archive
 from muniment.export import Exported, Request
 from muniment.surfaces.cli.output import as_json, out, talk, tell_resuming
+from muniment.surfaces.cli.saying import forwards
 
 
 def options(*folder_flags: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -66,7 +67,9 @@ def parse_rounds(text: str | None) -> tuple[int | None, int | None]:
         raise click.BadParameter(f"{text!r} is not a range like 3-9", param_hint="--rounds")
     if not dash:
         return int(first), int(first)
-    return (int(first) if first else None), (int(last) if last else None)
+    begin, end = (int(first) if first else None), (int(last) if last else None)
+    forwards(text, begin, end, "--rounds")
+    return begin, end
 
 
 def report(exported: Exported, json: bool) -> None:

@@ -35,7 +35,7 @@ def command(store: str | None, session: str | None, every: bool, output: str | N
     are left as they are.
     """
     if every == bool(session):
-        raise click.UsageError("Give a SESSION, or --all.")
+        raise click.UsageError("Give a SESSION or --all, not both." if every else "Give a SESSION, or --all.")
     if json and output == "-":
         raise click.UsageError("--json and `-o -` both go to standard output; write the page to a file: -o FILE.")
     archive, request = Archive(store), _request(**given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 import click
@@ -18,13 +18,14 @@ from muniment.surfaces.cli import asking
 from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, out, plain, size, table, talk
 from muniment.surfaces.cli.progress import waiting
+from muniment.surfaces.cli.saying import dated
 
 MAX_SHOWN = 10
 
 
 @click.command()
 @click.option("--session", "names", metavar="SESSION", multiple=True, help="Only this session; may be repeated.")
-@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only sessions that went on since this day.")
+@dated("--since", "Only sessions that went on since this day.")
 @click.option("--skip-existing", is_flag=True, help="Leave out what was ingested and has not grown since.")
 @click.option("--strict-ghosts", is_flag=True, help="Fewer than three prompts make a ghost, whatever was done.")
 @asking.options
@@ -34,7 +35,7 @@ MAX_SHOWN = 10
 def command(
     store: str | None,
     names: tuple[str, ...],
-    since: datetime | None,
+    since: date | None,
     skip_existing: bool,
     strict_ghosts: bool,
     extractor: str,
@@ -53,7 +54,7 @@ def command(
     archive.require()
     asked = asking.settings(archive, extractor, **said)
     ids = tuple(archive.session(name).session_id for name in names)
-    choice = Choice(ids, f"{since:%Y-%m-%d}" if since else None, skip_existing, strict_ghosts)
+    choice = Choice(ids, since.isoformat() if since else None, skip_existing, strict_ghosts)
     plan = archive.ingest_plan(choice, asked.name if asked else offline.NAME)
     expected = asking.estimate(archive, plan, choice, asked) if asked else None
     if dry_run:

@@ -94,8 +94,8 @@ def cli(ctx: click.Context, store: str | None) -> None:
 
     \b
     Exit codes: 0 done · 1 failed, or a check found losses · 2 wrong usage · 3 not found
-    4 ambiguous · 5 unknown format · 6 would overwrite · 7 unsupported · 8 store trouble · 9 not recorded
-    130 interrupted
+    4 ambiguous · 5 unknown format · 6 would overwrite, or does not follow · 7 unsupported
+    8 store trouble · 9 not recorded · 130 interrupted
 
     \b
     NO_COLOR in the environment, if it is not empty, keeps colours off a terminal.

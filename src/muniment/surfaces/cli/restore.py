@@ -47,7 +47,7 @@ def command(
     the same path comes back alone, by --version and its name in `muniment show SESSION`.
     """
     if bool(session) == every:
-        raise click.UsageError("Give a SESSION, or --all.")
+        raise click.UsageError("Give a SESSION or --all, not both." if every else "Give a SESSION, or --all.")
     if version and every:
         raise click.UsageError("Give --version with a SESSION, not with --all.")
     archive = Archive(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -13,10 +14,12 @@ from muniment import config
 from muniment.errors import NotFound
 from muniment.model.engagements import METHODS, PHASES
 from muniment.search import KINDS, Findings, Query, count, find, searched
+from muniment.search.query import chosen
 from muniment.store import terms
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.surfaces.cli.output import as_json, line, many, talk
+from muniment.surfaces.cli.saying import dated
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -25,17 +28,6 @@ def _kinds(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     if unknown:
         raise click.BadParameter(f"{line(unknown[0])!r} is none of {', '.join(KINDS)}")
     return named
-
-
-def _day(_: click.Context, __: click.Parameter, value: str | None) -> date | None:
-    try:
-        return date.fromisoformat(value) if value is not None else None
-    except ValueError:
-        raise click.BadParameter(f"{line(value or '')!r} is no day; write it as 2026-03-19") from None
-
-
-def _dated(name: str, help_: str, *short: str) -> Any:
-    return click.option(*short, name, metavar="DATE", callback=_day, help=help_)
 
 
 def _any_of(*names: str, **options: Any) -> Any:
@@ -50,11 +42,11 @@ def _any_of(*names: str, **options: Any) -> Any:
 @_any_of("-a", "--agent", metavar="TEXT", help="Part of the agent's name, role, slug or bucket.")
 @_any_of("--phase", type=click.Choice(PHASES), metavar="PHASE", help=f"One of {', '.join(PHASES)}.")
 @click.option("--open", "left_open", is_flag=True, help="Only what was not finished, or named what comes next.")
-@_dated("--date", "Only what happened on this day (YYYY-MM-DD).", "-d")
+@dated("--date", "Only what happened on this day (YYYY-MM-DD).", "-d")
 @click.option("--today", is_flag=True, help="Only what happened today.")
 @click.option("-w", "--week", is_flag=True, help="Only what happened since Monday.")
-@_dated("--since", "Only from this day on.")
-@_dated("--until", "Only before this day.")
+@dated("--since", "Only from this day on.")
+@dated("--until", "Only before this day.")
 @_any_of("--source", help="Only sessions of this source.")
 @_any_of("--model", help="Only sessions whose latest answer is of this model.")
 @click.option("--session", metavar="PREFIX", help="Only in sessions whose id begins so.")
@@ -124,6 +116,7 @@ def _show(layout: Layout, asked: Query, every: Findings) -> None:
     from muniment.surfaces.cli.found import print_findings
 
     if not every:
+        _require_sources(chosen(asked.source))
         raise NotFound(_nothing(asked), _try(layout, asked))
     limit = asked.limit
     found = Findings(every.engagements[:limit], every.files[:limit], every.hits[:limit])
@@ -146,6 +139,14 @@ def _short_ids(layout: Layout, found: Findings) -> dict[str, str]:
 
 
 # -- nothing
+
+
+def _require_sources(names: Iterable[str]) -> None:
+    """Raise if one of these is no source, which tells the names there are."""
+    from muniment import sources
+
+    for name in names:
+        sources.named(name)
 
 
 def _nothing(asked: Query) -> str:

@@ -6,6 +6,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.surfaces.cli.output import many, talk
+from muniment.surfaces.cli.saying import forwards
 
 
 def _rounds(_: click.Context, __: click.Parameter, value: str | None) -> list[int]:
@@ -15,6 +16,7 @@ def _rounds(_: click.Context, __: click.Parameter, value: str | None) -> list[in
         first, dash, last = piece.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or int(last or first) - int(first) > 100_000:
             raise click.BadParameter(f"{piece.strip()!r} is no round; say 3, 3-9 or 1,4-6")
+        forwards(piece.strip(), int(first), int(last or first))
         chosen.update(range(int(first), int(last or first) + 1))
     return sorted(chosen)
 
