@@ -88,13 +88,13 @@ def test_rounds_can_be_chosen(archive: Archive, inscribe: Inscribe, home: Path, 
 def test_the_rounds_chosen_are_those_of_the_session_and_not_of_its_subagents(
     archive: Archive, inscribe: Inscribe, home: Path, tmp_path: Path
 ) -> None:
-    session, agent = conversation(3), conversation(1)
+    session, agent = conversation(3), conversation(2)
     beside = session.write(home).with_suffix("") / "subagents"
     beside.mkdir(parents=True)
     (beside / "agent-a1.jsonl").write_bytes(agent.data.replace(agent.id.encode(), session.id.encode()))
     inscribe()
-    made = archive.export("last", Request("claude-code", to=tmp_path / "out", first=2, last=3))
-    assert "reply 0" in Path(made.paths[1]).read_text()
+    made = archive.export("last", Request("claude-code", to=tmp_path / "out", first=1, last=1))
+    assert "reply 1" in Path(made.paths[1]).read_text()
 
 
 def test_the_document_alone_is_enough_to_resume(
