@@ -213,3 +213,29 @@ def test_an_agent_records_its_work_and_finds_it_again(
     archive.ingest()
     found = ask(archive, project, "search", query="sign-in")
     assert found.structured_content["engagements"][0]["engagement"] == id_
+
+
+@pytest.fixture
+def left(archive: Archive, home: Path, inscribe: Callable[..., object]) -> ClaudeSession:
+    """A ghost: a session of which only a subagent is left."""
+    made = ClaudeSession(isSidechain=True, agentId="a1b2")
+    made.exchange("look into zithers", "There are four.")
+    path = home / "projects" / "-w" / made.id / "subagents" / "agent-a1b2.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(made.data)
+    inscribe()
+    archive.ingest()
+    return made
+
+
+def test_a_subagent_is_read_by_what_search_and_its_session_tell(
+    archive: Archive, project: Path, left: ClaudeSession
+) -> None:
+    found = ask(archive, project, "search", query="zithers")
+    place = {name: found.structured_content["hits"][0][name] for name in ("session", "subagent", "round")}
+    assert "There are four." in text_of(ask(archive, project, "read", **place))
+    assert "There are four." in text_of(ask(archive, project, "read", session=left.id, subagent="a1"))
+    listed = text_of(ask(archive, project, "read", session=left.id))
+    assert "subagent a1b2: look into zithers" in listed
+    assert "None" not in listed
+    assert ask(archive, project, "read", session=left.id, subagent="zz").is_error

@@ -30,7 +30,7 @@ def _said(found: Findings, layout: Layout) -> str:
         return (
             f"Nothing found in {there.sessions} sessions. Fewer words, or begin* for the beginning of one, find more."
         )
-    return f"Found {', '.join(counted)}. Read more with `read`: session and round, or engagement."
+    return f"Found {', '.join(counted)}. Read more with `read`: session, subagent if named, and round; or engagement."
 
 
 def _data(found: Findings) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _touched(t: Touched) -> dict[str, Any]:
 def _hit(h: Hit) -> dict[str, Any]:
     return {
         "session": h.session_id,
-        "round": h.opens,
+        "round": h.round if h.sidechain else h.opens,
         "when": (h.started or "")[:16],
         "kind": h.kind,
         "tool": h.tool,

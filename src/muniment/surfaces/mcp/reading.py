@@ -28,6 +28,7 @@ PAGE_CHARS = 16_000
 MAX_ROUND_BYTES = 64 << 20
 ROUNDS_PER_PAGE = 60
 _PREVIEW = 120
+_MOST_SUBAGENTS = 50
 _NAMING = ("engagements", "rounds")
 """Tables that name engagements: what was found or told, and what a person called some rounds."""
 
@@ -56,8 +57,10 @@ def overview(archive: Archive, name: str, page: int) -> Answer:
     pages = max(1, -(-session.rounds // ROUNDS_PER_PAGE))
     _require_page(page, pages)
     found = archive.find_engagements(Query(session=session.session_id, limit=50, ghosts=True)) if page == 1 else []
-    data = value_without_secrets(_about(session, shown, found) | {"page": page, "pages": pages})
-    said = f"Session {session.session_id}, {session.rounds} rounds{_paged(page, pages)}. Read a round by its number."
+    sides = _subagents(archive, session) if page == 1 and session.sidechains else []
+    data = value_without_secrets(_about(session, shown, found) | {"subagents": sides, "page": page, "pages": pages})
+    how = f"Read a round by its number{', a subagent by its id' if sides else ''}."
+    said = f"Session {session.session_id}, {many(session.rounds, 'round')}{_paged(page, pages)}. {how}"
     return Answer(said, data, "\n".join(_told(data)))
 
 
@@ -84,6 +87,14 @@ def _about(session: Listed, rows: Sequence[RoundRow], found: Sequence[FoundEngag
     }
 
 
+def _subagents(archive: Archive, session: Listed) -> list[dict[str, Any]]:
+    _, sides = archive.facts(session)
+    return [
+        {"subagent": id_, "prompt": _short(facts.display_title), "rounds": facts.rounds, "started": facts.started}
+        for id_, facts in sorted(sides.items(), key=lambda side: side[1].started or "")[:_MOST_SUBAGENTS]
+    ]
+
+
 def _short(words: str | None) -> str:
     return " ".join((words or "").split())[:_PREVIEW]
 
@@ -104,29 +115,42 @@ def _engagement(e: FoundEngagement) -> dict[str, Any]:
     }
 
 
+def _work(e: dict[str, Any]) -> str:
+    """What an engagement is about; a ghost has neither method nor phase."""
+    about = ", ".join(filter(None, (e["method"], e["phase"])))
+    return f"{e['topic']} [{about}]" if about else e["topic"]
+
+
 def _told(data: dict[str, Any]) -> Iterator[str]:
     yield "\n".join(filter(None, (data["title"], data["summary"])))
     when = " to ".join(filter(None, (data["started"], data["ended"])))
     yield " · ".join(
         filter(None, (when, data["source"], data["project"], data["branch"] and f"branch {data['branch']}"))
     )
-    yield from (f"* {e['topic']} [{e['method']}, {e['phase']}] rounds {e['rounds']}" for e in data["engagements"])
+    yield from (f"* {_work(e)} rounds {e['rounds']}" if e["rounds"] else f"* {_work(e)}" for e in data["engagements"])
+    yield from (f"subagent {s['subagent']}: {s['prompt']}" for s in data["subagents"])
     yield from (f"{r['round']}. {r['prompt']} → {r['answer']} ({many(r['tools'], 'tool')})" for r in data["rounds"])
 
 
 # -- rounds
 
 
-def some_rounds(archive: Archive, name: str, numbers: Sequence[int], page: int) -> Answer:
-    """Rounds in full."""
+def some_rounds(archive: Archive, name: str, numbers: Sequence[int], page: int, subagent: str | None = None) -> Answer:
+    """Rounds in full, of a session or of one of its subagents."""
     session = _session(archive, name)
-    if wrong := [number for number in numbers if not 1 <= number <= session.rounds]:
-        raise NotFound(f"there is no round {wrong[0]}", f"the session has {session.rounds}")
-    text, pages = _page(archive.shelf(session), numbers, page)
+    shelf, whose, count = archive.shelf(session), f"Session {session.session_id}", session.rounds
+    data: dict[str, Any] = {"session": session.session_id}
+    if subagent:
+        id_ = archive.subagent(session, subagent)
+        shelf, whose, count = shelf.sidechain(id_), f"{whose}, a subagent", archive.facts(session)[1][id_].rounds
+        data["subagent"] = id_
+    if wrong := [number for number in numbers if not 1 <= number <= count]:
+        raise NotFound(f"there is no round {wrong[0]}", f"the {'subagent' if subagent else 'session'} has {count}")
+    text, pages = _page(shelf, numbers, page)
     shown = ranges(runs(numbers))
-    data = {"session": session.session_id, "rounds": shown, "page": page, "pages": pages, "text": fenced(text)}
+    data |= {"rounds": shown, "page": page, "pages": pages, "text": fenced(text)}
     what = "round" if len(numbers) == 1 else "rounds"
-    return Answer(f"Session {session.session_id}, {what} {shown}{_paged(page, pages)}.", data, text)
+    return Answer(f"{whose}, {what} {shown}{_paged(page, pages)}.", data, text)
 
 
 def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
@@ -154,7 +178,7 @@ def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
 def _summed(sessions: Iterable[dict[str, Any]]) -> Iterator[str]:
     for e in sessions:
         where = f"{e['project']} · session {e['session']} rounds {e['rounds']}"
-        yield f"{e['topic']} [{e['method']}, {e['phase']}] · {where}"
+        yield f"{_work(e)} · {where}"
         yield from (f"  decided: {words}" for words in e["decisions"])
         yield from (f"  outcome: {words}" for words in (e["outcome"],) if words)
         yield from (f"  next: {words}" for words in e["next_steps"])

@@ -99,28 +99,37 @@ class Tools:
         session: Name | None = None,
         round: Annotated[int, Field(ge=1)] | None = None,
         to_round: Annotated[int, Field(ge=1)] | None = None,
+        subagent: Name | None = None,
         engagement: Name | None = None,
         page: Annotated[int, Field(ge=1)] = 1,
     ) -> CallToolResult:
         """Read a session (its rounds as a list), one round or several in full, or an engagement; page by page.
 
-        `session` is an id, a unique beginning of one, or `last`. Long text has several pages.
+        `session` is an id, a unique beginning of one, or `last`; rounds of a `subagent` are its own. Long text has
+        several pages.
         """
-        return _answered(lambda: self._read(session, round, to_round, engagement, page))
+        return _answered(lambda: self._read(session, round, to_round, subagent, engagement, page))
 
     def _read(
-        self, session: str | None, first: int | None, last: int | None, engagement: str | None, page: int
+        self,
+        session: str | None,
+        first: int | None,
+        last: int | None,
+        subagent: str | None,
+        engagement: str | None,
+        page: int,
     ) -> Answer:
         if engagement:
             return reading.engagement(self.archive, engagement, page)
         if not session:
             raise MunimentError("read what?", "give a session, a session and a round, or an engagement")
-        if first is None:
+        if first is None and not subagent:
             return reading.overview(self.archive, session, page)
+        first = first or 1
         numbers = range(first, max(first, last or first) + 1)
         if len(numbers) > reading.ROUNDS_PER_PAGE:
             raise MunimentError("too many rounds", f"at most {reading.ROUNDS_PER_PAGE} at once")
-        return reading.some_rounds(self.archive, session, numbers, page)
+        return reading.some_rounds(self.archive, session, numbers, page, subagent)
 
     def context(
         self,
