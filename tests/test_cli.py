@@ -83,8 +83,8 @@ def test_up_tells_what_will_be_deleted_soon(cli: Cli) -> None:
     month_ago = path.stat().st_mtime - 28 * 86400
     os.utime(path, (month_ago, month_ago))
     done = cli("doctor", code=1)
-    assert "will be deleted by their agent and are not in the archive" in done.stdout
-    assert "the archive has them" in cli("up").stdout
+    assert "1 session will be deleted by its agent and is not in the archive" in done.stdout
+    assert "the archive has it" in cli("up").stdout
 
 
 def test_sessions_are_listed_for_people_and_machines(filled: Cli) -> None:

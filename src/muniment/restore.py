@@ -16,6 +16,7 @@ from muniment import files, sources
 from muniment.before import Before
 from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
+from muniment.model.words import many
 from muniment.sources.base import Move, Source
 from muniment.store import evidence, versions
 from muniment.store.evidence import Kept, Manifest
@@ -135,7 +136,7 @@ def choose_version(asked: str, known: Mapping[str, Facts]) -> str:
 
 def version_told(facts: Facts) -> str:
     """How much a version has, and until when it went if it tells."""
-    rounds = f"{facts.rounds:,} round{'' if facts.rounds == 1 else 's'}"
+    rounds = many(facts.rounds, "round")
     return f"{rounds}, until {facts.ended}" if facts.ended else rounds
 
 

@@ -16,6 +16,7 @@ from muniment.context.parts import Part, Quote, Quoted, Section, on_one_line
 from muniment.context.slices import best, whole_words
 from muniment.model import Text
 from muniment.model.engagements import KeptEngagement
+from muniment.model.words import many, numbered
 
 _TITLE_CHARS = 160
 _NOTE_CHARS = 300
@@ -28,7 +29,13 @@ def session(loaded: Loaded) -> list[Part]:
     """Which session it is."""
     row = loaded.session
     when = " – ".join(time[:16] for time in (row.started, row.ended) if time)
-    about = [row.source, when, row.cwd and f"in {row.cwd}", row.branch and f"on {row.branch}", f"{row.rounds} rounds"]
+    about = [
+        row.source,
+        when,
+        row.cwd and f"in {row.cwd}",
+        row.branch and f"on {row.branch}",
+        many(row.rounds, "round"),
+    ]
     note = " · ".join(whole_words(words, _TITLE_CHARS) for words in about if words)
     title = whole_words(loaded.redactor.text(row.title), _TITLE_CHARS)
     return [
@@ -48,7 +55,7 @@ def engagements(loaded: Loaded) -> list[Part]:
 
 def _engagement(loaded: Loaded, one: KeptEngagement) -> Iterator[Part]:
     turns = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in one.turn_ranges)
-    said = [(f"{one.method}, {one.phase}, rounds {turns}", f"{one.topic}. {one.outcome}".strip())]
+    said = [(f"{one.method}, {one.phase}, {numbered('round', turns)}", f"{one.topic}. {one.outcome}".strip())]
     said += [("decided", words) for words in one.key_decisions]
     said += [("next", words) for words in one.next_steps]
     for label, words in said:

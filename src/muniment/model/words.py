@@ -19,3 +19,13 @@ def typed(text: str) -> str:
     while found := _PUT_BEFORE.match(text, begin):
         begin = found.end()
     return text[begin:] or text
+
+
+def many(count: int, noun: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def numbered(noun: str, numbers: str) -> str:
+    """`round 4`, `rounds 3-9, 12`; nothing where there are none."""
+    return numbers and f"{noun}{'' if numbers.isdecimal() else 's'} {numbers}"

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from muniment.model import Facts, Round
 from muniment.model.rounds import text_of
+from muniment.model.words import many
 from muniment.render import outline
 from muniment.render.blocks import folded, item, words
 from muniment.render.known import Known
@@ -97,7 +98,7 @@ class Body:
     def _side(self, id_: str, depth: int) -> Iterator[str]:
         self.seen.add(id_)
         facts = self.known.sides[id_]
-        about = f"{words(one_line(self.hide(facts.display_title), 140))} · {facts.messages:,} messages"
+        about = f"{words(one_line(self.hide(facts.display_title), 140))} · {many(facts.messages, 'message')}"
         yield from folded("Subagent", about, self._side_items(self.known.shelf.sidechain(id_), facts, depth))
 
     def _side_items(self, shelf: Shelf, facts: Facts, depth: int) -> Iterator[str]:

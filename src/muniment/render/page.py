@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from muniment.model.engagements import KeptEngagement
+from muniment.model.words import many
 from muniment.render.blocks import words
 from muniment.render.body import Body, Entry
 from muniment.render.cards import Hide, card, method
@@ -119,7 +120,8 @@ def _facts(body: Body, chosen: str) -> Iterator[str]:
     known, facts, listed = body.known, body.known.facts, body.known.listed
     role = known.ingested.agent_role if known.ingested else None
     models = ", ".join(known.ingested.models) if known.ingested else facts.model
-    counts = f"{facts.rounds:,} rounds, {facts.messages:,} messages, {facts.tool_calls:,} tool calls"
+    counted = ((facts.rounds, "round"), (facts.messages, "message"), (facts.tool_calls, "tool call"))
+    counts = ", ".join(many(count, noun) for count, noun in counted)
     said = {
         "Agent": f"{known.agent} ({role})" if role else known.agent,
         "Model": models or facts.model,

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from muniment import files, secrets
 from muniment.errors import Conflict
+from muniment.model.words import many
 from muniment.render import html, known, page
 from muniment.render.blocks import words
 from muniment.render.cards import Hide, card
@@ -88,7 +89,7 @@ def _pieces(sessions: list[Known], title: str, hide: Hide) -> Iterator[str]:
     yield '<input type="search" placeholder="Search this page" aria-label="Search this page"><output></output></div>'
     yield '<div class="rest"><button type="button" data-do="theme">Theme</button></div></div>\n'
     yield f'<div class="page index"><main><header class="about"><h1>{words(title)}</h1>'
-    yield f'<p class="summary">{len(sessions):,} sessions, {work:,} engagements</p></header>\n'
+    yield f'<p class="summary">{many(len(sessions), "session")}, {many(work, "engagement")}</p></header>\n'
     for day, of_day in groupby(sessions, key=lambda session: (session.listed.started or "undated")[:10]):
         yield from _day(day, of_day, hide)
     yield f"</main></div>\n{page.foot('Written by muniment.')}"

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from muniment.model import Compaction, Event, Round, Text, Thinking, Tool, codec
 from muniment.model.rounds import Usage, text_of
+from muniment.model.words import shortened
 from muniment.store.words import indexed
 
 PREVIEW_CHARS = 120
@@ -70,8 +71,9 @@ def count(number: int) -> int:
 
 
 def preview(text: str) -> str:
-    """The first words on one line, safe to store anywhere."""
-    return storable(" ".join(text[: PREVIEW_CHARS * 4].split())[:PREVIEW_CHARS]).decode()
+    """The first words on one line, safe to store anywhere; where some were cut off, a sign says so."""
+    words = " ".join(text[: PREVIEW_CHARS * 4].split())
+    return storable(shortened(words if len(text) <= PREVIEW_CHARS * 4 else f"{words}…", PREVIEW_CHARS)).decode()
 
 
 def storable(text: str) -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 from muniment import files
 from muniment.errors import MunimentError
 from muniment.ingest.planning import Choice
+from muniment.model.words import many
 from muniment.watching.alone import alone
 from muniment.watching.events import Event, Tell, now
 from muniment.watching.hints import Hint, Hints
@@ -75,7 +76,7 @@ class Watch:
         """Catch up before there are hints: much to do starts processes, and hints come from a thread."""
         self.work.inscribe(self.places.look())
         self._rescan(time.monotonic())
-        self.tell(Event(now(), "watching", note=f"{self.places.sessions:,} sessions below {self._below()}"))
+        self.tell(Event(now(), "watching", note=f"{many(self.places.sessions, 'session')} below {self._below()}"))
 
     def _below(self) -> str:
         return ", ".join(sorted(self.hints.roots)) or "no folder yet"

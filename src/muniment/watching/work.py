@@ -17,6 +17,7 @@ from muniment.errors import MunimentError
 from muniment.ingest import pipeline
 from muniment.ingest.planning import Choice
 from muniment.inscribe import Outcome, key_path
+from muniment.model.words import many
 from muniment.sources.base import Found
 from muniment.store.layout import Layout
 from muniment.watching.events import Complaints, Event, Tell, now
@@ -65,7 +66,7 @@ class Work:
         todo = self.archive.plan(found).tasks
         tasks = tuple(task for task in todo if self.failing.get(key_path(task.found), 0.0) <= at)
         if len(tasks) > MANY:
-            self.tell(Event(now(), "looked", note=f"{len(tasks):,} sessions to inscribe"))
+            self.tell(Event(now(), "looked", note=f"{many(len(tasks), 'session')} to inscribe"))
         outcomes: list[Outcome] = []
         try:
             self.archive.run(Plan(tasks, 0), outcomes.append, self._wait)

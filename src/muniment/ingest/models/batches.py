@@ -20,6 +20,7 @@ from muniment.ingest.models.ledger import Ledger
 from muniment.ingest.models.prices import BATCH_SHARE
 from muniment.ingest.models.prompt import Prompt
 from muniment.ingest.models.settings import Settings, base_url
+from muniment.model.words import many
 
 Questions = Sequence[tuple[str, Prompt]]
 Tell = Callable[[str], None]
@@ -87,7 +88,7 @@ def _ended(pending: Pending, by: Batcher, tell: Tell) -> bool:
             if state is None or state[0]:
                 return state is not None
             failures = 0
-            tell(f"batch of {pending.sessions} sessions: {state[1]} done")
+            tell(f"batch of {many(pending.sessions, 'session')}: {state[1]} done")
         except Unanswered as reason:
             failures += 1
             if failures == _PATIENCE:

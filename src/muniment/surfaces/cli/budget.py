@@ -6,6 +6,7 @@ import click
 
 from muniment.archive import Archive
 from muniment.budget import FULL, Budget, RoundBudget, Spent
+from muniment.model.words import numbered
 from muniment.surfaces.cli.output import as_json, many, out, table, talk
 
 _BAR = 24
@@ -98,7 +99,7 @@ def _print_sums(found: Budget) -> None:
     out(f"{_dollars(all_) or 'cost unknown'} {found.note}{unpriced}")
     full = [str(one.round) for one in found.rounds if one.full]
     if full:
-        out(f"above {FULL:.0%} of the window: round {', '.join(full)}")
+        out(f"above {FULL:.0%} of the window: {numbered('round', ', '.join(full))}")
 
 
 def _dollars(spent: Spent) -> str:

@@ -46,7 +46,9 @@ def _told(outcomes: Sequence[Outcome]) -> None:
     """What came of a rescue."""
     done = [outcome for outcome in outcomes if outcome.what != "failed"]
     if done:
-        out(f"{many(sum(o.messages for o in done), 'prompt')} of {many(len(done), 'lost session')} are in the archive")
+        prompts = sum(o.messages for o in done)
+        are = "is" if prompts == 1 else "are"
+        out(f"{many(prompts, 'prompt')} of {many(len(done), 'lost session')} {are} in the archive")
     progress.tell_failed(outcomes)
 
 
@@ -58,17 +60,19 @@ def report(diagnosis: Diagnosis) -> None:
         _some(list(diagnosis.unreadable))
     urgent = [risk for risk in diagnosis.at_risk if not risk.inscribed]
     if urgent:
-        out(f"{many(len(urgent), 'session')} will be deleted by their agent and are not in the archive:")
+        them = "its agent and is" if len(urgent) == 1 else "their agent and are"
+        out(f"{many(len(urgent), 'session')} will be deleted by {them} not in the archive:")
         _some([f"{risk.days_left:5.1f} days left  {risk.path}" for risk in urgent])
     safe = len(diagnosis.at_risk) - len(urgent)
     if safe:
-        out(f"{many(safe, 'session')} will be deleted by their agent within a week; the archive has them")
+        whose, them = ("its", "it") if safe == 1 else ("their", "them")
+        out(f"{many(safe, 'session')} will be deleted by {whose} agent within a week; the archive has {them}")
     if diagnosis.vanished:
         out(f"{many(len(diagnosis.vanished), 'session')} gone from disk, safe in the archive (`muniment restore`)")
     if diagnosis.lost:
-        out(f"{many(len(diagnosis.lost), 'session')} known from prompt history only; their transcripts are lost:")
+        out(f"{many(len(diagnosis.lost), 'session')} known from prompt history only; the transcripts are lost:")
         _some(list(diagnosis.lost))
-        out("`muniment doctor --rescue` inscribes what is left of them, which is your prompts")
+        out("`muniment doctor --rescue` inscribes what is left, which is your prompts")
     if diagnosis.rescued:
         out(f"{many(len(diagnosis.rescued), 'session')} in the archive with nothing but your prompts left")
     if diagnosis.damaged:
@@ -76,9 +80,9 @@ def report(diagnosis: Diagnosis) -> None:
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])
     _tell_secrets(diagnosis.secrets)
     if diagnosis.unlisted:
-        out(f"{many(len(diagnosis.unlisted), 'session')} in the archive and not in its index; nothing finds them:")
+        out(f"{many(len(diagnosis.unlisted), 'session')} in the archive, unknown to its index and not to be found:")
         _some(list(diagnosis.unlisted))
-        out("`muniment reindex` takes them up")
+        out("`muniment reindex` puts that right")
     if diagnosis.not_inscribed:
         out("`muniment up` inscribes what is missing")
     elif diagnosis.healthy:

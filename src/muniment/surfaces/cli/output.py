@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 
 from muniment.model import codec
+from muniment.model.words import many as many
 from muniment.model.words import shortened
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
@@ -83,8 +84,3 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit in ("B", "kB") else f"{count:.1f} {unit}"
         count /= 1000
     raise AssertionError("the last unit takes everything")
-
-
-def many(count: int, noun: str) -> str:
-    """`1 session`, `2 sessions`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -72,10 +72,9 @@ def _session(archive: Archive, found: Listed, json: bool) -> None:
 
 def _of_subagent(shelf: Shelf, session_id: str) -> list[RoundRow]:
     """The index knows no rounds of subagents: their files do."""
-    from muniment.store.layout import round_name
     from muniment.store.rows import round_row
 
-    return [round_row(one, session_id, round_name(one.number)) for one in stored.load_all(shelf)]
+    return [round_row(one, session_id, str(shelf.round_file(one.number))) for one in stored.load_all(shelf)]
 
 
 # -- one round

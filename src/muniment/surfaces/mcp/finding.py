@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muniment import search
-from muniment.model.words import shortened
+from muniment.model.words import many, numbered, shortened
 from muniment.search import Findings, FoundEngagement, Hit, Query, Touched
 from muniment.store.layout import Layout
 from muniment.surfaces.mcp.fence import Answer, value_without_secrets
@@ -24,12 +24,11 @@ def find(layout: Layout, query: Query) -> Answer:
 
 def _said(found: Findings, layout: Layout) -> str:
     parts = ((found.engagements, "engagement"), (found.files, "session"), (found.hits, "passage"))
-    counted = [f"{len(part)} {noun}{'' if len(part) == 1 else 's'}" for part, noun in parts if part]
+    counted = [many(len(part), noun) for part, noun in parts if part]
     if not counted:
         there = search.searched(layout)
-        return (
-            f"Nothing found in {there.sessions} sessions. Fewer words, or begin* for the beginning of one, find more."
-        )
+        nothing = f"Nothing found in {many(there.sessions, 'session')}."
+        return f"{nothing} Fewer words, or begin* for the beginning of one, find more."
     return f"Found {', '.join(counted)}. Read more with `read`: session, subagent if named, and round; or engagement."
 
 
@@ -89,9 +88,11 @@ def _lines(data: dict[str, Any]) -> Iterator[str]:
         yield from (
             f"  {name}: {words}" for name in ("outcome", "decisions", "next_steps") if (words := _joined(e[name]))
         )
-        yield f"  {e['when']} {e['agent']} · engagement {e['engagement']} · session {e['session']} rounds {e['rounds']}"
+        where = f"session {e['session']} {numbered('round', e['rounds'])}"
+        yield f"  {e['when']} {e['agent']} · engagement {e['engagement']} · {where}"
     for t in data["files"]:
-        done = "; ".join(f"{what} in rounds {t[what]}" for what in ("changed", "named") if t[what])
+        touched = ((what, ", ".join(map(str, t[what]))) for what in ("changed", "named") if t[what])
+        done = "; ".join(f"{what} in {numbered('round', rounds)}" for what, rounds in touched)
         yield f"* {t['title']} · {done} · {t['when']} · session {t['session']}"
     for h in data["hits"]:
         where = " ".join(filter(None, (h["kind"], h["tool"], h["subagent"] and f"of subagent {h['subagent']}")))

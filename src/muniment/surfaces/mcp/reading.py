@@ -14,6 +14,7 @@ from muniment.archive import Archive
 from muniment.errors import NotFound, StoreError
 from muniment.model import codec
 from muniment.model.engagements import runs
+from muniment.model.words import numbered
 from muniment.search import FoundEngagement, Query
 from muniment.store import document, rounds
 from muniment.store.index import Index
@@ -127,7 +128,7 @@ def _told(data: dict[str, Any]) -> Iterator[str]:
     yield " · ".join(
         filter(None, (when, data["source"], data["project"], data["branch"] and f"branch {data['branch']}"))
     )
-    yield from (f"* {_work(e)} rounds {e['rounds']}" if e["rounds"] else f"* {_work(e)}" for e in data["engagements"])
+    yield from (f"* {_work(e)} {numbered('round', e['rounds'])}".rstrip() for e in data["engagements"])
     yield from (f"subagent {s['subagent']}: {s['prompt']}" for s in data["subagents"])
     yield from (f"{r['round']}. {r['prompt']} → {r['answer']} ({many(r['tools'], 'tool')})" for r in data["rounds"])
 
@@ -177,7 +178,7 @@ def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
 
 def _summed(sessions: Iterable[dict[str, Any]]) -> Iterator[str]:
     for e in sessions:
-        where = f"{e['project']} · session {e['session']} rounds {e['rounds']}"
+        where = f"{e['project']} · session {e['session']} {numbered('round', e['rounds'])}"
         yield f"{_work(e)} · {where}"
         yield from (f"  decided: {words}" for words in e["decisions"])
         yield from (f"  outcome: {words}" for words in (e["outcome"],) if words)
