@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muniment.archive import Archive
-from muniment.context import Explicit, Pack, Request, Selection, build
+from muniment.context import Explicit, Pack, Request, Selection, build, spelling, telling
 from muniment.errors import MunimentError, NotFound
 from tests.context import laws
 from tests.context.past import ID, SECRET, WEAK
@@ -175,3 +175,14 @@ def test_json_is_json_and_says_every_place(site: Archive) -> None:
     assert all({"text", "block", "field", "end", "of"} <= set(quote) for quote in quotes)
     hashes = [part for part in told["data"] if part and part["section"] == "hashes"]
     assert {len(one["sha256"]) for one in hashes} == {64}
+
+
+def test_the_hash_of_a_round_of_a_subagent_says_whose_it_is() -> None:
+    speller = spelling.SPELLERS["markdown"]()
+    assert speller.stated(spelling.Stated("s", 1, "ab" * 32, sidechain="c8d9b115")).startswith("c8d9b115/1 abab")
+    assert speller.stated(spelling.Stated("s", 1, "ab" * 32)).startswith("1 abab")
+
+
+@pytest.mark.parametrize(("topic", "told"), [("All well?", "All well? Done"), ("Lamps", "Lamps. Done")])
+def test_a_topic_ends_once(topic: str, told: str) -> None:
+    assert telling.sentences(topic, "Done") == told

@@ -124,7 +124,8 @@ class Markdown:
 
     def stated(self, stated: Stated) -> str:
         """One round in the list of hashes."""
-        return f"{stated.round} {stated.sha256[:HASH_DIGITS]}{'r' if stated.redacted else ''}\n"
+        side = f"{one_word(stated.sidechain)}/" if stated.sidechain else ""
+        return f"{side}{stated.round} {stated.sha256[:HASH_DIGITS]}{'r' if stated.redacted else ''}\n"
 
     def hashes(self) -> str:
         """Above the list of a session's rounds."""

@@ -55,12 +55,18 @@ def engagements(loaded: Loaded) -> list[Part]:
 
 def _engagement(loaded: Loaded, one: KeptEngagement) -> Iterator[Part]:
     turns = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in one.turn_ranges)
-    said = [(f"{one.method}, {one.phase}, {numbered('round', turns)}", f"{one.topic}. {one.outcome}".strip())]
+    said = [(f"{one.method}, {one.phase}, {numbered('round', turns)}", sentences(one.topic, one.outcome))]
     said += [("decided", words) for words in one.key_decisions]
     said += [("next", words) for words in one.next_steps]
     for label, words in said:
         note = whole_words(loaded.redactor.text(words), _NOTE_CHARS)
         yield Part("engagements", label, loaded.id, note=note)
+
+
+def sentences(topic: str, outcome: str) -> str:
+    """Topic and outcome as sentences; a topic in the words of a person may end like one already."""
+    end = "" if topic.endswith((".", "?", "!", "…")) else "."
+    return f"{topic}{end} {outcome}".strip()
 
 
 # -- where the work stands
