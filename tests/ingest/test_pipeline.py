@@ -77,15 +77,15 @@ def test_the_session_s_own_files_say_it_too_and_round_files_do_not(archive: Arch
     assert {path.name: path.read_bytes() for path in shelf.rounds.iterdir()} == before
 
 
-@pytest.mark.parametrize("part", ["team/cli", "work", "CLI"])
+@pytest.mark.parametrize("part", ["team/cli", "srv", "CLI"])
 def test_a_project_is_found_by_any_part_of_its_path(archive: Archive, home: Path, part: str) -> None:
-    conversation(4, cwd="/work/team/cli").write(home, "-work-team-cli")
+    conversation(4, cwd="/srv/team/cli").write(home, "-srv-team-cli")
     put(home, "other")
     ingest(archive)
     (found,) = archive.find_engagements(Query(project=part))
     assert found.project == "cli"
     assert archive.find_engagements(Query(project="cli", exact=True)) == [found]
-    assert archive.find_engagements(Query(project="/work/team/cli", exact=True)) == []
+    assert archive.find_engagements(Query(project="/srv/team/cli", exact=True)) == []
     assert {hit.session_id for hit in archive.search(Query("prompt", project=part))} == {found.session_id}
 
 
