@@ -276,3 +276,14 @@ def test_show_names_the_versions_that_restore_takes(tmp_path: Path) -> None:
     assert list(tree(tmp_path / "to").values()) == [conversation(2).data]
     cli("restore", "last", "--version", "zz", code=3)
     cli("restore", "--all", "--version", name, code=2)
+
+
+def test_what_a_person_saved_is_given_back_without_a_command_that_no_agent_knows(tmp_path: Path) -> None:
+    cli = Cli(tmp_path)
+    saved = cli.home / ".gemini" / "tmp" / "app" / "checkpoint-well.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text('[{"role":"user","parts":[{"text":"hello"}]},{"role":"model","parts":[{"text":"hi"}]}]')
+    cli("up")
+    saved.unlink()
+    assert "resume with" not in cli("restore", "last").stderr
+    assert saved.exists()

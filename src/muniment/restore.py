@@ -104,7 +104,7 @@ def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -
 
 
 def _resume(path: Path, source: Source, at_home: bool, facts: Facts, target: Target) -> str:
-    found = at_home or source.resumed_by_path
+    found = (at_home or source.resumed_by_path) and source.resumed(facts)  # none for what a person saved
     return source.going_on(source.identity(facts, target.move), str(path)) if found else ""
 
 
