@@ -20,7 +20,9 @@ from muniment.surfaces.cli import exporting
 )
 @click.option("--rounds", metavar="A-B", help="Only these rounds.")
 @click.option("--engagement", metavar="ID", help="Only the rounds of this engagement.")
-@click.option("--cwd", metavar="DIR", help="Go on in a project in DIR.")
+@click.option(
+    "--cwd", metavar="DIR", help="Go on in a project in DIR; by default where it was, or here if it names no folder."
+)
 @click.option("--json", is_flag=True, help="The report as JSON.")
 @click.pass_obj
 def command(
@@ -34,8 +36,8 @@ def command(
 ) -> None:
     """Go on with SESSION in another agent: write it where that agent looks, as a new session; tell how to resume it.
 
-    Nothing else is changed, nothing is overwritten, and no permission is carried. Tool calls stay tool calls; what the
-    agent cannot hold is counted and explained, and stays in the archive.
+    The archive notes which session it continues. Nothing else is changed, nothing is overwritten, and no permission is
+    carried. Tool calls stay tool calls; what the agent cannot hold is counted and explained, and stays in the archive.
     """
     if rounds and engagement:
         raise click.UsageError("Give --rounds or --engagement, not both.")
