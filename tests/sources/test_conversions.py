@@ -5,6 +5,7 @@ The law is shown on the samples, on sessions that nobody ever had, and on reques
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -283,3 +284,16 @@ def test_where_only_images_fit_no_other_media_are_called_one(agent: str) -> None
     told = [part.text if isinstance(part, Text) else type(part).__name__ for part in read.output or ()]
     assert told == ["Here.", "[application/pdf: not carried]", "Media", "[audio/wav: not carried]"]
     assert sum(loss.count for loss in losses if loss.what == "document") == 3
+
+
+def test_files_that_a_call_gave_back_are_parts_in_opencode() -> None:
+    """`opencode import` takes nothing of a session in which one of them has no id."""
+    tool = Tool("t1", "Read", {"path": "pixel.png"}, (Text("Here."), Media("pixel.png", "image/png")))
+    messages = (Message("user", blocks=(Text("Read it."),)), Message("assistant", blocks=(tool,)))
+    rounds, facts = [Round(1, messages, prompted=True)], Facts(SESSION, "other", rounds=1)
+    written = json.loads(b"".join(sources.named("opencode").write(rounds, facts, Move(), lambda _: b"\x89PNG", [])))
+    (part,) = (part for message in written["messages"] for part in message["parts"] if part["type"] == "tool")
+    (file,) = part["state"]["attachments"]
+    assert file.keys() == {"id", "sessionID", "messageID", "type", "mime", "url"}
+    assert (file["sessionID"], file["messageID"]) == (part["sessionID"], part["messageID"])
+    assert file["id"] != part["id"]

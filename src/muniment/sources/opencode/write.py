@@ -188,8 +188,14 @@ class Writer:
         return made
 
     def _named(self, part: dict[str, Any], message: str) -> dict[str, Any]:
-        ids = {"id": self._id(text(part, "id"), "prt"), "sessionID": self.session, "messageID": message}
-        return ids | unnamed(part)
+        """A part under its id and in its place; the files that a call gave back are parts, too."""
+        place = {"sessionID": self.session, "messageID": message}
+        made = {"id": self._id(text(part, "id"), "prt")} | place | unnamed(part)
+        state = mapping(part.get("state"))
+        if files := listing(state, "attachments"):
+            named = [{"id": self._id(text(file, "id"), "prt")} | place | unnamed(file) for file in map(mapping, files)]
+            made["state"] = state | {"attachments": named}
+        return made
 
     def _injected(self, event: Event) -> bytes:
         """A message that the program put there, as it was."""
