@@ -3,8 +3,11 @@
 Each kind asserts that the client did what its name says, so that a changed client cannot quietly turn it into a chat.
 """
 
+import base64
+import json
 from collections.abc import Callable
 
+from .cases import DOT_PNG
 from .client import Client
 from .model_server import Turn, says
 from .wires import Json, call_block, text_block
@@ -25,6 +28,32 @@ def killed(client: Client) -> str:
     client.kill_when(begun.exists, "run it", *client.resuming(session_id))
     gate.unlink()  # the command may outlive the client: this ends it
     return session_id
+
+
+def killed_in_stream(client: Client) -> str:
+    """Killed in the middle of a streamed answer."""
+    session_id = greeted(client)
+    client.model.play(says(" ".join(map(str, range(1000))), hold_after=4))
+    client.kill_when(client.model.is_holding, "answer slowly", *client.resuming(session_id))
+    return session_id
+
+
+def pictured(client: Client) -> str:
+    """A picture as a tool's result."""
+    picture = client.project / "dot.png"
+    picture.write_bytes(base64.b64decode(DOT_PNG))
+    run = client.ask("look at it", answers=(Turn((client.looks_at(picture),)), says("A dot.")))
+    assert DOT_PNG in json.dumps(run.requests[-1]), "the model saw no picture"
+    return client.session_ids()[0]
+
+
+def long_output(client: Client) -> str:
+    """More output than a client tells its model of."""
+    run = client.ask("print much", answers=(Turn((client.shell("seq 1 30000"),)), says("Long.")))
+    told = json.dumps(run.requests[-1])
+    assert r"1\n2\n3\n" in told or r"\n29999\n" in told, "nothing was printed"
+    assert any(str(number) not in told for number in range(1000, 30000, 1000)), "nothing was cut"
+    return client.session_ids()[0]
 
 
 def forked(client: Client) -> str:
@@ -56,6 +85,25 @@ def compacted(client: Client) -> str:
     return session_id
 
 
+def compacted_at_work(client: Client) -> str:
+    """The context is full while the client works: the summary stands before the result that is on its way."""
+    session_id = greeted(client, Turn((client.shell("echo one"),)))
+    full = Turn((text_block("I look."), client.shell("echo two")), tokens=TOO_MANY_TOKENS)
+    summary = says("<state_snapshot>A summary.</state_snapshot>")  # one client asks for it a second time, to be sure
+    run = client.ask("say much", *client.resuming(session_id), answers=(full, summary, summary, says("Much.")))
+    assert len(run.requests) > 2, "nothing was compacted"
+    return session_id
+
+
+def compacted_by_hand(client: Client) -> str:
+    """A manual compaction and a turn after it."""
+    session_id = greeted(client, Turn((client.shell("echo one"),)))
+    client.ask("/compact", *client.resuming(session_id), answers=(says("A summary."),))
+    after = client.ask("go on", *client.resuming(session_id), answers=(says("After it."),))
+    assert "A summary." in json.dumps(after.requests[-1]), "nothing was compacted"
+    return session_id
+
+
 def subagent(client: Client) -> str:
     """A task given to another agent, which runs a command itself."""
     ending = REPORTS.get(client.name, text_block("The agent counted one."))
@@ -63,6 +111,13 @@ def subagent(client: Client) -> str:
     run = client.ask("ask an agent", answers=answers)
     assert len(run.requests) == len(answers), f"{len(run.requests)} requests"
     return client.session_ids()[0]
+
+
+def spawned(client: Client) -> str:
+    """A task given to another agent, which works meanwhile; either may ask first, so that both are told the same."""
+    client.ask("ask an agent", answers=(Turn((SPAWN,)), says("one"), says("one")))
+    session_id, _ = client.session_ids()
+    return session_id
 
 
 def greeted(client: Client, *before: Turn) -> str:
@@ -80,14 +135,22 @@ TASKS: dict[str, Json] = {
     "gemini": call_block("invoke_agent", agent_name="generalist", prompt="count the files"),
 }
 
+SPAWN: Json = {**call_block("spawn_agent", message="count the files"), "namespace": "multi_agent_v1"}
+
 REPORTS: dict[str, Json] = {"gemini": call_block("complete_task", result={"response": "The agent counted one."})}
 """How an agent ends that does not end by saying something."""
 
 KINDS: dict[Kind, tuple[str, ...]] = {
     killed: ("codex", "pi", "opencode", "gemini", "copilot"),
+    killed_in_stream: ("codex", "pi", "opencode", "gemini", "copilot"),
+    pictured: ("codex", "pi", "opencode", "gemini"),
+    long_output: ("codex", "pi", "opencode", "gemini", "copilot"),
     forked: ("codex", "pi", "opencode"),
     forked_twice: ("codex",),
     compacted: ("codex", "pi", "opencode"),
+    compacted_at_work: ("codex", "opencode", "gemini"),
+    compacted_by_hand: ("copilot",),
     subagent: tuple(TASKS),
+    spawned: ("codex",),
 }
 """Which clients have each kind, told by the command line; those of Claude Code are in `cases`."""

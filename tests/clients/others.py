@@ -71,6 +71,9 @@ class Codex(Client):
     def reads(self, path: Path) -> Json:
         return self.shell(f"cat {path}")
 
+    def looks_at(self, path: Path) -> Json:
+        return call_block("view_image", path=str(path))
+
     def edits(self, path: Path, old: str, new: str) -> Json:
         return patches(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n")
 
@@ -94,7 +97,7 @@ class Pi(Client):
         return self.home / ".pi" / "agent"
 
     def settle(self) -> None:
-        model = {"id": MODEL, "reasoning": True, "contextWindow": 200000, "maxTokens": 8000}
+        model = {"id": MODEL, "reasoning": True, "input": ["text", "image"], "contextWindow": 200000, "maxTokens": 8000}
         provider = {"baseUrl": self.model.url, "api": "anthropic-messages", "apiKey": "none", "models": [model]}
         write_json(self.config / "models.json", {"providers": {PROVIDER: provider}})
 

@@ -123,6 +123,8 @@ def response_item(block: Json) -> Json:
     called = {"call_id": block["id"], "name": block["name"], "status": "completed"}
     if isinstance(block["input"], str):
         return {"type": "custom_tool_call", "id": f"ctc_{own}", **called, "input": block["input"]}
+    if "namespace" in block:
+        called["namespace"] = block["namespace"]
     return {"type": "function_call", "id": f"fc_{own}", **called, "arguments": json.dumps(block["input"])}
 
 
@@ -168,7 +170,14 @@ def generated_part(block: Json) -> Json:
 
 
 def generated_events(whole: Json) -> Iterator[Json]:
-    yield whole
+    """The parts in small pieces, and what is known only at the end in an event of its own."""
+    (candidate,) = whole["candidates"]
+    for part in candidate["content"]["parts"]:
+        for piece in pieces(part["text"]) if "text" in part else [None]:
+            told = {**part, "text": piece} if piece else part
+            yield {**whole, "candidates": [{"index": 0, "content": {"role": "model", "parts": [told]}}]}
+    ending = {**candidate, "content": {"role": "model", "parts": []}}
+    yield {**whole, "candidates": [ending]}
 
 
 MESSAGES = Wire(message, message_events)
