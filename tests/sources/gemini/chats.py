@@ -97,6 +97,7 @@ contents = st.sampled_from(
         [{"text": "hm", "thought": True}, {"functionCall": {"id": "c1", "name": "x", "args": {}}}],
         [response("c1", "out")],
         [response("c9", {"a": 1}), {"text": "beside"}],
+        [response("c1", "out"), {"inlineData": {"mimeType": "image/png", "data": "aGk="}}],
         [{"inlineData": {"mimeType": "image/png", "data": "aGk="}}],
         [{"novel": 1}, 5],
         {"text": "one part"},

@@ -94,6 +94,21 @@ def test_a_result_in_a_message_of_its_own_finds_its_call() -> None:
     assert len([b for b in read(again)[0].blocks() if isinstance(b, Tool)]) == 1
 
 
+def test_a_picture_behind_a_result_is_the_results() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    seen = call("c1") | {"result": [response("c1", "seen"), image]}
+    beside = [response("c1", "seen"), image, {"text": "and this"}, image]
+    again = lines(head(), user(1, "go"), answer(2, "", seen), user(3, beside[:2]))
+    assert [type(b) for b in read(again)[0].blocks() if not isinstance(b, Event)] == [Text, Tool]
+    late = lines(head(), user(1, "go"), answer(2, "", call("c1")), user(3, beside))
+    _, tool, words, picture = (b for b in read(late)[0].blocks() if not isinstance(b, Event))
+    assert isinstance(tool, Tool)
+    assert [type(one) for one in tool.output or ()] == [Text, Media]
+    assert [type(words), type(picture)] == [Text, Media]
+    assert lossless(again)
+    assert lossless(late)
+
+
 def test_a_result_stays_when_its_call_is_told_again_without_it() -> None:
     told = [
         user(1, "go"),

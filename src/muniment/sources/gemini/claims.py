@@ -69,9 +69,20 @@ def _text_of(content: Any) -> str:
     return "".join(part for part in parts if isinstance(part, str))
 
 
+def _placed(key: str, content: Any) -> Iterator[tuple[str, Any]]:
+    """Each part with its key; pictures behind a result are its own, and have the same key where it is told again."""
+    call, behind = "", 0
+    for number, part in enumerate(_parts(content)):
+        fields = mapping(part)
+        behind = behind + 1 if call and "inlineData" in fields else 0
+        if not behind:
+            call = str(mapping(fields.get("functionResponse")).get("id") or "")
+        yield (f"call {call}.{behind}" if behind else f"{key}.{number}"), part
+
+
 def _content(key: str, content: Any, record: dict[str, Any]) -> Iterator[Claim]:
     calls = [mapping(call).get("id") for call in _parts(record.get("toolCalls"))]
-    for number, part in enumerate(_parts(content)):
+    for place, part in _placed(key, content):
         fields = {"text": part} if isinstance(part, str) else mapping(part)
         if call := mapping(fields.get("functionCall")):
             if call.get("id") not in calls:
@@ -81,11 +92,11 @@ def _content(key: str, content: Any, record: dict[str, Any]) -> Iterator[Claim]:
         elif fields.get("thought") is True:
             yield Claim(f"{key} thought {fields.get('text')}", "thinking", fields.get("text"))
         elif isinstance(words := fields.get("text"), str):
-            yield Claim(f"{key}.{number}", "text", words)
+            yield Claim(place, "text", words)
         elif data := mapping(fields.get("inlineData")).get("data"):
-            yield Claim(f"{key}.{number}", "image", data)
+            yield Claim(place, "image", data)
         else:
-            yield Claim(f"{key}.{number}", f"part: {next(iter(fields), 'part')}", part)
+            yield Claim(place, f"part: {next(iter(fields), 'part')}", part)
 
 
 def _answer(key: str, record: dict[str, Any]) -> Iterator[Claim]:

@@ -76,6 +76,17 @@ def _call(call: dict[str, Any], ref: Ref, round_: RoundBuilder) -> Tool:
     )
 
 
+def results(given: list[Any]) -> list[list[Any]]:
+    """Each result with the pictures behind it, which are its own; everything else by itself."""
+    found: list[list[Any]] = []
+    for part in given:
+        if found and "inlineData" in mapping(part) and "functionResponse" in mapping(found[-1][0]):
+            found[-1].append(part)
+        else:
+            found.append([part])
+    return found
+
+
 def output(result: Any, round_: RoundBuilder) -> tuple[Text | Media | Unknown, ...]:
     """What a tool gave back: a string, or parts with the response among them."""
     return tuple(block for part in parts_of(result) for block in _given(part, round_))

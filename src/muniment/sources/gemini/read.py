@@ -222,12 +222,12 @@ class Reader:
     def _results(self, given: list[Any], ref: Ref) -> None:
         """Results in a message of their own: the calls have most of them already."""
         beside: list[Block] = []
-        for part in given:
-            response = mapping(mapping(part).get("functionResponse"))
+        for first, *pictures in parts.results(given):
+            response = mapping(mapping(first).get("functionResponse"))
             if response:
-                self._result(text(response, "id") or "", parts.output([part], self.round), ref)
+                self._result(text(response, "id") or "", parts.output([first, *pictures], self.round), ref)
             else:
-                beside.append(parts.said(part, ref, self.round))
+                beside.append(parts.said(first, ref, self.round))
         if beside:
             self.round.message("user", at=ref.at, queued=True).blocks += beside
 
