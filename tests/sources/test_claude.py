@@ -124,6 +124,21 @@ def test_a_result_in_a_later_round_stands_alone() -> None:
     assert [(tool.name, output_of(tool)) for tool in tools(second)] == [(None, ["too late"])]
 
 
+def test_a_result_that_was_written_before_its_call_finds_it() -> None:
+    """Seen in a real file: the record of the call lies behind that of the result which hangs on it."""
+    file = Transcript()
+    file.user("go")
+    file.answer("m1", call("t1", command="one"))
+    file.result("t2", "second")
+    file.answer("m1", call("t2", command="two"))
+    file.answer("m1", call("t3", command="three"))
+    file.result("t3", "third")
+    file.result("t1", "first")
+    (round_,) = file.rounds()
+    told = [(tool.id, tool.name, output_of(tool)) for tool in tools(round_)]
+    assert told == [("t1", "Bash", ["first"]), ("t2", "Bash", ["second"]), ("t3", "Bash", ["third"])]
+
+
 def test_a_second_result_of_a_call_does_not_replace_the_first() -> None:
     file = Transcript()
     file.user("go")

@@ -69,6 +69,8 @@ class RoundBuilder:
         self.by_id: dict[tuple[str, str | None], Draft] = {}
         self.waiting: list[Block] = []
         self.calls: dict[str, tuple[Draft, int]] = {}
+        self.alone: dict[str, Tool] = {}
+        """Results without a call so far."""
         self.ids: set[str] = set()
         self.media: dict[str, bytes] = {}
 
@@ -121,7 +123,24 @@ class RoundBuilder:
         if draft and isinstance(call, Tool) and call.output is None:
             draft.blocks[position] = structs.replace(call, **fields)
         else:
-            self.add(Tool(id=tool_id, ref=fields["result"], **fields))
+            result = Tool(id=tool_id, ref=fields["result"], **fields)
+            self.add(result)
+            if draft is None:
+                self.alone.setdefault(tool_id, result)
+
+    def reunited(self, call: Tool) -> Tool:
+        """A call with its result, if that was written first. For agents whose ids are never used again."""
+        if call.id not in self.alone:
+            return call
+        result = self.alone.pop(call.id)
+        places = (self.waiting, *(draft.blocks for draft in self.drafts))
+        blocks = next((blocks for blocks in places if result in blocks), [result])
+        at = blocks.index(result)
+        del blocks[at]
+        calls = self.calls.items()
+        self.calls = {id_: (draft, n - (draft.blocks is blocks and n > at)) for id_, (draft, n) in calls}
+        fields = {"output": result.output, "is_error": result.is_error, "sidechain": result.sidechain}
+        return structs.replace(call, result=result.result, **fields)
 
     def add_media(self, data: str, media_type: str, ref: Ref) -> Media | Unknown:
         """An image or document given as base64; kept as it came if decoding would not be exact."""

@@ -264,7 +264,7 @@ class Reader:
         if parts.type_of(part) == "tool_use":
             call = mapping(part)
             tool = Tool(id=str(call.get("id")), name=str(call.get("name")), input=call.get("input"), ref=ref)
-            self.round.call(draft, tool)
+            self.round.call(draft, self.round.reunited(tool))
         else:
             draft.blocks.append(parts.read(part, ref, self.round))
 
