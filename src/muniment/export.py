@@ -193,7 +193,7 @@ def _write(
     path = request.file.absolute() if request.file else inside(base, target.place(facts, move))
     temporary = files.temporary_beside(path)
     files.make_folder(path.parent)
-    chosen = calls.rounds(_chosen(shelf, facts, request, before))
+    chosen = calls.session(_chosen(shelf, facts, request, before))
     shelves = [shelf, *(one.shelf for one in before.earlier)]
     try:
         with files.open_new(temporary) as out:

@@ -1,6 +1,7 @@
-"""Ids of calls on their way to another agent: unique, allowed, and the same every time."""
+"""Calls on their way to another agent: ids are unique, allowed, and the same every time; results have calls."""
 
 import re
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -66,6 +67,41 @@ def test_a_result_in_a_later_round_is_that_of_the_latest_call() -> None:
     first, second = (ids.of(Tool("f:0", "f")).id for _ in range(2))
     assert ids.of(Tool("f:0", output=(Text("late"),))).id == second != first
     assert ids.of(Tool("never called", output=())).id == "never called"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_a_result_without_its_call_gets_one(role: Literal["user", "assistant"], agent: str) -> None:
+    """A service refuses an answer to what was not asked, and a second call with an id."""
+    seen = Tool("t 1", output=(Text("a terminal"),))
+    called = Tool("t 1", "Look", {"at": "it"}, (Text("a.txt"),))
+    rounds = told(Message(role, None, (Text("Typing."), seen, seen)), Message("assistant", None, (called,)))
+    made = [tool for message in taken(rounds, agent) for tool in message.blocks if isinstance(tool, Tool)]
+    assert [(tool.id, tool.name) for tool in made] == [("t_1", "unknown"), ("t_1_2", "unknown"), ("t_1_3", "Look")]
+    assert [tool.output for tool in made] == [seen.output, seen.output, called.output]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_call_whose_result_comes_a_round_later_is_told_again_with_it(agent: str) -> None:
+    asked = Message("assistant", None, (Tool("t1", "Look", {"at": "it"}),))
+    answered = Message("user", None, (Text("and now?"), Tool("t1", output=(Text("seen"),))))
+    made = [message for message in taken(told(asked) + told(answered), agent) if message.role == "assistant"]
+    tools = [tool for message in made for tool in message.blocks if isinstance(tool, Tool)]
+    assert [(tool.id, tool.name, tool.input) for tool in tools] == [
+        ("t1", "Look", {"at": "it"}),
+        ("t1_2", "Look", {"at": "it"}),
+    ]
+    assert [tool.output for tool in tools] == [None, (Text("seen"),)]
+
+
+def told(*messages: Message) -> list[Round]:
+    return [Round(1, (Message("user", None, (Text("go"),)), *messages))]
+
+
+def taken(rounds: list[Round], agent: str) -> list[Message]:
+    """The messages of another agent's session as this one takes them."""
+    renaming = sources.renaming(Facts("s", "other"), sources.named(agent))
+    return [message for round_ in renaming.rounds(rounds) for message in round_.messages]
 
 
 def test_an_agents_own_session_keeps_its_ids() -> None:

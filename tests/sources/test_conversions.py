@@ -77,11 +77,13 @@ def unaccounted(before: list[Round], after: list[Round], losses: list[Loss]) -> 
         missing.append("prompts")
     if _calls(before, bare) - _calls(after, bare):
         missing.append("calls")
-    if (_results(before) - _results(after)).total() > lost("result without its call", "part of a result"):
+    if (_results(before) - _results(after)).total() > lost(
+        "result without its call", "part of a result", "media in a broken"
+    ):
         missing.append("results")
     if _count(before, Thinking) > _count(after, Thinking) + lost("thinking", "sealed thinking"):
         missing.append("thinking")
-    if _media(before) > _media(after) + lost("image", "document", "part: media"):
+    if _media(before) > _media(after) + lost("image", "document", "part: media", "media in a broken"):
         missing.append("media")
     if [b.text for b in _blocks(before, Compaction)] != [b.text for b in _blocks(after, Compaction)]:
         missing += [] if lost("compaction") else ["compaction"]

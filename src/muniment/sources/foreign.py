@@ -1,11 +1,32 @@
-"""Calls of another agent as every agent takes them: the input is an object, what came back is text and media."""
+"""What every agent takes of another: the person begins, a call is asked by an object and gives back text and media."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import structs
 
-from muniment.model import Block, Media, Text, Tool, Unknown, codec
+from muniment.model import Block, Compaction, Media, Message, Round, Text, Tool, Unknown, codec
 from muniment.sources.losses import Losses
+
+NOT_RECORDED = "[The beginning of this conversation was not recorded.]"
+
+
+def begun(rounds: Iterator[Round]) -> Iterator[Round]:
+    """Services take no conversation that the agent begins: where its beginning is lost, a word of that goes first."""
+    for round_ in rounds:
+        spoken = next(filter(_speaks, round_.messages), None)
+        if spoken and spoken.role == "assistant" and not any(isinstance(b, Compaction) for b in spoken.blocks):
+            opening = Message("user", blocks=(Text(NOT_RECORDED),), at=spoken.at)
+            round_ = structs.replace(round_, messages=(opening, *round_.messages))
+        yield round_
+        if spoken:
+            break
+    yield from rounds
+
+
+def _speaks(message: Message) -> bool:
+    return not message.sidechain and any(isinstance(block, Text | Tool | Media) for block in message.blocks)
 
 
 def taken(tool: Tool, losses: Losses, inputs: tuple[type, ...] = (dict,), only_images: bool = False) -> Tool:
@@ -30,17 +51,14 @@ def other_media(block: Block) -> str | None:
     return None if type_ is None or type_.startswith("image/") else type_
 
 
-def _is_odd(part: Text | Media | Unknown) -> bool:
-    """Whether a part is neither text nor media, which may have been given in a broken encoding."""
-    return isinstance(part, Unknown) and part.kind != "media"
-
-
 def _plain(part: Text | Media | Unknown, losses: Losses, only_images: bool) -> Text | Media | Unknown:
     if only_images and (type_ := other_media(part)):
         losses.add("document", "a result holds only text and images here: its type stands in its place")
         return Text(f"[{type_}: not carried]")
-    if not _is_odd(part):
+    if not isinstance(part, Unknown):
         return part
-    assert isinstance(part, Unknown), "an odd part is one that is not known"
+    if part.kind == "media":
+        losses.add("media in a broken encoding", "services refuse them: their type stands in their place")
+        return Text(f"[{codec.mapping(part.value).get('media_type')}: not carried]")
     losses.add(f"part of a result: {part.kind}", "only its agent knows it: it is given as text")
     return Text(codec.encode(part.value).decode())

@@ -1,7 +1,7 @@
 """Sessions written for pi: what the client needs, and what is told of the rest."""
 
 import json
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -101,33 +101,6 @@ def test_what_was_written_from_another_agents_session_is_written_again_as_it_is(
     assert [entry.get("queued") for entry in made if entry["type"] == "message"] == [None, None, False, None]
     assert [entry.get("queued") for entry in again] == [entry.get("queued") for entry in made]
     assert len(read(lines(*again))) == len(rounds) == 2
-
-
-@pytest.mark.parametrize("role", ["user", "assistant"])
-def test_what_was_seen_without_a_call_gets_one(role: Literal["user", "assistant"]) -> None:
-    """The results of real calls stand right behind them: a service refuses anything else."""
-    seen = Tool("observation 2.0", output=(Text("a terminal"),))
-    called = Tool("t1", "Bash", {"command": "ls"}, (Text("a.txt"),))
-    rounds = foreign(
-        Message("user", None, (Text("go"),)),
-        Message("assistant", None, (called,)),
-        Message(role, None, (Text("Typing."), seen, seen)),
-        Message("user", None, (Text("Enough."),)),
-    )
-    made, losses = write(rounds, OTHER)
-    assert losses == []
-    calls = [part for entry in made[1:] for part in entry["message"]["content"] if part["type"] == "toolCall"]
-    assert [(part["id"], part["name"]) for part in calls] == [
-        ("t1", "Bash"),
-        ("observation_2_0", "unknown"),
-        ("observation_2_0_2", "unknown"),
-    ]
-    answers = [entry["message"].get("toolCallId") for entry in made[1:]]
-    assert answers == [None, None, "t1", None, None, "observation_2_0", None, "observation_2_0_2", None]
-    again = read(lines(*made))
-    tools = [block for round_ in again for block in round_.blocks() if isinstance(block, Tool)]
-    assert [tool.output for tool in tools] == [(Text("a.txt"),), (Text("a terminal"),), (Text("a terminal"),)]
-    assert not any(message.queued for round_ in again for message in round_.messages)
 
 
 def test_a_prompt_behind_an_unanswered_call_stays_a_prompt() -> None:

@@ -81,7 +81,7 @@ class Speech:
     def _is_part(self, block: Block) -> TypeGuard[Text | Media | Unknown]:
         """Whether a block can be a part of a human's message."""
         if isinstance(block, Unknown):
-            return not block.damage and (self.own or (block.kind == "media" and not other_media(block)))
+            return self.own and not block.damage
         return isinstance(block, Text) or (isinstance(block, Media) and not other_media(block))
 
     # -- what the model answered

@@ -9,7 +9,21 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
-from muniment.model import Block, Compaction, Event, Facts, Loss, Message, Round, Thinking, Tool, Unknown, Usage, codec
+from muniment.model import (
+    Block,
+    Compaction,
+    Event,
+    Facts,
+    Loss,
+    Message,
+    Round,
+    Text,
+    Thinking,
+    Tool,
+    Unknown,
+    Usage,
+    codec,
+)
 from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes, Move
 from muniment.sources.foreign import taken
@@ -226,9 +240,11 @@ class Writer:
         note = mapping(notes.get(block.ref.id or ""))
         if not self.own and isinstance(block, Tool):
             block = taken(block, self.losses)
-        elif not self.own and isinstance(block, Unknown) and block.kind != "media":
+        elif not self.own and isinstance(block, Unknown):
             self._left_out(block)
             return None
+        elif not self.own and isinstance(block, Text) and not block.text.strip():
+            return None  # services refuse a text without words
         made = compose.part(block, note, self.at, self.media)
         if made is None or (isinstance(block, Thinking) and not block.text and not note):
             self._left_out(block)

@@ -14,7 +14,6 @@ from msgspec import Struct, structs
 from muniment.model import Compaction, Event, Facts, Loss, Message, Ref, Round, Tool, Unknown, codec
 from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes, Move, made_id
-from muniment.sources.call_ids import CallIds
 from muniment.sources.foreign import other_media, taken
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.pi import compose, events, foreign
@@ -25,8 +24,6 @@ from muniment.sources.pi.records import QUEUED, rest
 VERSION = 3
 _OLD_INDEX = "firstKeptEntryIndex"
 _FIRST_KEPT = "firstKeptEntryId"
-UNKNOWN = "unknown"
-"""The tool of a call that had to be made up."""
 
 
 class Entry(Struct):
@@ -68,8 +65,6 @@ class Writer:
         self.titled = False
         self.called: dict[str, str] = {}
         """The tools of the calls so far, by the ids of the calls."""
-        self.made_up = CallIds()
-        """Of calls that stand only in front of their results."""
         self.waits = False
         """Words behind an answer that stopped for its tools, or behind such words, would be taken for steering."""
 
@@ -208,24 +203,8 @@ class Writer:
         yield from self._results(message)
 
     def _results(self, message: Message) -> Iterator[Entry]:
-        """What came back of the calls of a message, or of an earlier one, and then what came back of none."""
-        tools = [self._named(block) for block in message.blocks if isinstance(block, Tool) and block.output is not None]
-        for tool in tools:
-            if tool.name is not None:
-                yield self._result(tool)
-        for tool in tools:
-            if tool.name is None:
-                yield from self._seen(tool, message)
-
-    def _result(self, tool: Tool) -> Entry:
-        at = (tool.result.at if tool.result else None) or self.at
-        return Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
-
-    def _seen(self, tool: Tool, message: Message) -> Iterator[Entry]:
-        """A result without its call gets one: no model takes an answer to what it did not ask."""
-        asked = self.made_up.of(structs.replace(tool, name=UNKNOWN, input={}))
-        asking = Message("assistant", blocks=(asked,), model=message.model)
-        body = foreign.answered(asking, self.at, self.media, self.losses)
-        yield Entry(Ref(at=self.at), {"type": "message", "message": body})
-        yield self._result(asked)
-        self.waits = True
+        """What came back of the calls of a message."""
+        for tool in message.blocks:
+            if isinstance(tool, Tool) and tool.output is not None:
+                at = (tool.result.at if tool.result else None) or self.at
+                yield Entry(Ref(at=at), compose.result(self._named(tool), Ref(at=at), self.media, {}))
