@@ -18,6 +18,7 @@ from .archive import Archive
 from .cases import CASES
 from .claude import Claude
 from .client import Client, Run
+from .kinds import Kind
 from .model_server import ModelServer
 from .others import Codex, Copilot, Gemini, OpenCode, Pi
 from .terminal import typed
@@ -88,7 +89,7 @@ class Clients:
 
     def __init__(self, model: ModelServer, folders: pytest.TempPathFactory) -> None:
         self._model, self._folders = model, folders
-        self._works: dict[str, Work] = {}
+        self._works: dict[tuple[str, Kind], Work] = {}
 
     def fresh(self, agent: str) -> Client:
         """A client that has done nothing yet."""
@@ -96,12 +97,16 @@ class Clients:
 
     def at_work(self, agent: str) -> Work:
         """The recorded work of a client, as it was before any test."""
-        if agent not in self._works:
+        return self.recorded(agent, do_work)
+
+    def recorded(self, agent: str, kind: Kind) -> Work:
+        """A session of a kind, recorded once, as it was before any test."""
+        if (agent, kind) not in self._works:
             client = self.fresh(agent)
-            session_id = do_work(client)
+            session_id = kind(client)
             client.keep()
-            self._works[agent] = Work(client, session_id, original=client.resume(session_id))
-        work = self._works[agent]
+            self._works[agent, kind] = Work(client, session_id, original=client.resume(session_id))
+        work = self._works[agent, kind]
         work.client.reset()
         return work
 

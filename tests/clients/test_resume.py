@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from .archive import Archive
-from .client import Client, Run
 from .conftest import CLIENTS, Clients
 from .history import difference
 from .kinds import KINDS, Kind, forked, forked_twice
-from .work import said_and_done
+from .work import Work, said_and_done
 
 WRITABLE = ("claude-code", "codex", "pi", "opencode")
 MOVABLE = ("codex", "pi", "opencode", "gemini", "copilot")
@@ -56,39 +55,36 @@ def test_a_moved_session_resumes_in_its_new_folder(agent: str, clients: Clients,
 
 @of_kinds(RECORDED)
 def test_a_session_of_any_kind_comes_back(kind: Kind, agent: str, clients: Clients, tmp_path: Path) -> None:
-    client, archive, session_id, original = recorded_and_gone(kind, clients.fresh(agent), tmp_path)
-    archive.give_back(client, "--all")
-    assert difference(original, client.resume(session_id)) is None
+    work, archive = recorded_and_gone(kind, agent, clients, tmp_path)
+    archive.give_back(work.client, "--all")
+    assert difference(work.original, work.client.resume(work.session_id)) is None
 
 
 @of_kinds(EXPORTED)
 def test_a_session_of_any_kind_is_exported_with_the_same_words_calls_and_results(
     kind: Kind, agent: str, clients: Clients, tmp_path: Path
 ) -> None:
-    client, archive, session_id, original = recorded_and_gone(kind, clients.fresh(agent), tmp_path)
-    archive.hand_over(client, "export", session_id, "--to", agent)
-    assert said_and_done(client.resume(session_id)) == said_and_done(original)
+    work, archive = recorded_and_gone(kind, agent, clients, tmp_path)
+    archive.hand_over(work.client, "export", work.session_id, "--to", agent)
+    assert said_and_done(work.client.resume(work.session_id)) == work.history
 
 
 @pytest.mark.parametrize("kind", [forked, forked_twice])
 @pytest.mark.parametrize("agent", KINDS[forked])
 def test_a_fork_that_is_restored_by_itself_resumes(kind: Kind, agent: str, clients: Clients, tmp_path: Path) -> None:
     """Codex keeps a fork as a pointer to its parent, which has to come along."""
-    client, archive, session_id, original = recorded_and_gone(kind, clients.fresh(agent), tmp_path)
-    archive.give_back(client, session_id)
-    assert difference(original, client.resume(session_id)) is None
+    work, archive = recorded_and_gone(kind, agent, clients, tmp_path)
+    archive.give_back(work.client, work.session_id)
+    assert difference(work.original, work.client.resume(work.session_id)) is None
 
 
-def recorded_and_gone(kind: Kind, client: Client, tmp_path: Path) -> tuple[Client, Archive, str, Run]:
-    """A session of a kind in the archive and no longer on the disk, and what its original told the model."""
-    session_id = kind(client)
-    client.keep()
-    original = client.resume(session_id)
-    client.reset()
-    archive = Archive(tmp_path / "store", client.home)
+def recorded_and_gone(kind: Kind, agent: str, clients: Clients, tmp_path: Path) -> tuple[Work, Archive]:
+    """A session of a kind in the archive and no longer on the disk."""
+    work = clients.recorded(agent, kind)
+    archive = Archive(tmp_path / "store", work.client.home)
     archive.inscribe()
-    client.forget_all()
-    return client, archive, session_id, original
+    work.client.forget_all()
+    return work, archive
 
 
 @pytest.mark.parametrize("told_by", ["rounds", "document"])
