@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from muniment import sources
 from muniment.archive import Archive
@@ -27,6 +28,7 @@ from muniment.model import (
     Loss,
     Media,
     Message,
+    Ref,
     Round,
     Text,
     Thinking,
@@ -161,13 +163,25 @@ ODD = st.builds(
 PICTURES = st.builds(Media, name=st.just("p.png"), media_type=st.just("image/png"))
 NAMES = st.sampled_from(["Bash", "read", "apply_patch", "mcp__x__y"])
 INPUTS = st.one_of(st.fixed_dictionaries({"command": WORDS}), JSON)
+BROKEN = st.just(Unknown("media", {"media_type": "image/png", "data": "REDACTED"}))
 OUTPUTS = st.one_of(
-    st.none(), st.just(()), st.builds(lambda text: (Text(text),), WORDS), st.tuples(st.builds(Text, text=WORDS), ODD)
+    st.none(),
+    st.lists(st.one_of(st.builds(Text, text=WORDS), ODD, PICTURES, BROKEN), max_size=2).map(tuple),
 )
+RESULTS = st.sampled_from([None, Ref(), Ref(plain=True)])
+"""Where a result came from; agents that tell it as one string may have pictures beside it."""
 BLOCKS = st.one_of(
     st.builds(Text, text=WORDS),
     st.builds(Thinking, text=st.one_of(st.just(""), WORDS), signature=st.sampled_from([None, "c2ln"])),
-    st.builds(Tool, id=st.just(""), name=NAMES, input=INPUTS, output=OUTPUTS, is_error=st.sampled_from([None, True])),
+    st.builds(
+        Tool,
+        id=st.just(""),
+        name=NAMES,
+        input=INPUTS,
+        output=OUTPUTS,
+        is_error=st.sampled_from([None, True]),
+        result=RESULTS,
+    ),
     st.builds(Event, kind=st.sampled_from(["hook", "mode"]), text=st.sampled_from(["", "it spoke"])),
     ODD,
 )
@@ -190,7 +204,7 @@ def _numbered(made: list[tuple[Message, list[Message]]]) -> list[Round]:
     def block(old: Block) -> Block:
         nonlocal count
         count += 1
-        return Tool(f"call{count}", old.name, old.input, old.output, old.is_error) if isinstance(old, Tool) else old
+        return structs.replace(old, id=f"call{count}") if isinstance(old, Tool) else old
 
     def message(old: Message) -> Message:
         blocks = tuple(map(block, old.blocks))

@@ -1,9 +1,11 @@
 """Sessions of other agents: what services would refuse is mended before they are written."""
 
+from base64 import b64encode
+
 import pytest
 
 from muniment import sources
-from muniment.model import Compaction, Event, Facts, Loss, Message, Round, Text, Tool, Unknown
+from muniment.model import Compaction, Event, Facts, Loss, Media, Message, Ref, Round, Text, Tool, Unknown
 from muniment.sources.base import Move
 from muniment.sources.foreign import NOT_RECORDED, begun
 
@@ -43,13 +45,14 @@ def test_where_nothing_is_said_nothing_begins() -> None:
 # -- what one refused part would cost: the whole request
 
 SESSION = "01a00000-0000-4000-8000-000000000001"
+PIXEL = b"\x89PNG"
 AGENTS = ["claude-code", "codex", "pi", "opencode"]
 
 
 def written(agent: str, *messages: Message) -> tuple[bytes, list[Loss]]:
     losses: list[Loss] = []
     rounds, facts = [Round(1, messages, prompted=True)], Facts(SESSION, "other", rounds=1)
-    return b"".join(sources.named(agent).write(rounds, facts, Move(), lambda _: b"", losses)), losses
+    return b"".join(sources.named(agent).write(rounds, facts, Move(), lambda _: PIXEL, losses)), losses
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -61,6 +64,15 @@ def test_a_picture_in_a_broken_encoding_stays_behind(agent: str) -> None:
     assert b"base64" not in data
     assert b"[image/png: not carried]" in data
     assert {loss.what for loss in losses} >= {"media in a broken encoding", "part: media"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_picture_beside_a_result_that_was_one_string_goes_along(agent: str) -> None:
+    shown = (Text("Here."), Media("pixel.png", "image/png"))
+    tool = Tool("t1", "Read", {"path": "pixel.png"}, shown, result=Ref(plain=True))
+    data, losses = written(agent, ASKED, Message("assistant", None, (tool,)))
+    assert b64encode(PIXEL) in data
+    assert not any(loss.what == "image" for loss in losses)
 
 
 def test_a_text_without_words_is_none_in_opencode() -> None:

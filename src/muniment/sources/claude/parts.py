@@ -119,9 +119,11 @@ def call(tool: Tool) -> dict[str, Any]:
 
 
 def result(tool: Tool, media: MediaBytes) -> dict[str, Any]:
-    """What a tool gave back: one string where it was one, or where there is nothing but text."""
+    """What a tool gave back: one string where it was one, or where nobody knows, if there is nothing but text.
+
+    Other agents have pictures beside a string."""
     parts = [written(part, media) for part in tool.output or ()]
-    as_string = tool.result.plain if tool.result else all(isinstance(p, Text) for p in tool.output or ())
+    as_string = all(isinstance(p, Text) for p in tool.output or ()) and (tool.result is None or tool.result.plain)
     content: Any = "".join(part.get("text", "") for part in parts) if as_string else parts
     part: dict[str, Any] = {"tool_use_id": tool.id, "type": "tool_result", "content": content}
     return part if tool.is_error is None else part | {"is_error": tool.is_error}
