@@ -147,10 +147,10 @@ KINDS: dict[Kind, tuple[str, ...]] = {
     long_output: ("codex", "pi", "opencode", "gemini", "copilot"),
     forked: ("codex", "pi", "opencode"),
     forked_twice: ("codex",),
-    compacted: ("codex", "pi", "opencode"),
+    compacted: ("claude-code", "codex", "pi", "opencode"),
     compacted_at_work: ("codex", "opencode", "gemini"),
     compacted_by_hand: ("copilot",),
     subagent: tuple(TASKS),
     spawned: ("codex",),
 }
-"""Which clients have each kind, told by the command line; those of Claude Code are in `cases`."""
+"""Which clients have each kind, told by the command line; most of Claude Code's are in `cases`."""
