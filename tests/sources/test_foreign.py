@@ -75,6 +75,12 @@ def test_a_picture_beside_a_result_that_was_one_string_goes_along(agent: str) ->
     assert not any(loss.what == "image" for loss in losses)
 
 
+def test_a_picture_of_a_failed_call_is_counted_in_opencode() -> None:
+    failed = Tool("t1", "Read", {"path": "x"}, (Text("No."), Media("pixel.png", "image/png")), is_error=True)
+    _, losses = written("opencode", ASKED, Message("assistant", None, (failed,)))
+    assert [(loss.what, loss.count) for loss in losses] == [("image of a failed call", 1)]
+
+
 def test_a_text_without_words_is_none_in_opencode() -> None:
     data, _ = written("opencode", ASKED, Message("assistant", None, (Text("\n"), Text("Done."))))
     assert data.count(b'"type":"text"') == 2

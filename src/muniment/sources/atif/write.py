@@ -166,7 +166,7 @@ class Writer:
             if block.signature:
                 self.losses.add_signature(block)
         elif isinstance(block, Tool):
-            if any(isinstance(part, Media) for part in block.output or ()):
+            for _ in filter(lambda part: isinstance(part, Media), block.output or ()):
                 self.losses.add("image in what a tool gave back", NO_PLACE)
             if block.name is None and role == "user":
                 self.losses.add_result()

@@ -119,11 +119,13 @@ def call(tool: Tool) -> dict[str, Any]:
 
 
 def result(tool: Tool, media: MediaBytes) -> dict[str, Any]:
-    """What a tool gave back: one string where it was one, or where nobody knows, if there is nothing but text.
+    """What a tool gave back: one string where it was one, or, where nobody knows, if it is one text.
 
-    Other agents have pictures beside a string."""
-    parts = [written(part, media) for part in tool.output or ()]
-    as_string = all(isinstance(p, Text) for p in tool.output or ()) and (tool.result is None or tool.result.plain)
+    Other agents have pictures and more texts beside a string."""
+    given = tool.output or ()
+    parts = [written(part, media) for part in given]
+    one = len(given) < 2 and all(isinstance(part, Text) for part in given)
+    as_string = one and (tool.result is None or tool.result.plain)
     content: Any = "".join(part.get("text", "") for part in parts) if as_string else parts
     part: dict[str, Any] = {"tool_use_id": tool.id, "type": "tool_result", "content": content}
     return part if tool.is_error is None else part | {"is_error": tool.is_error}

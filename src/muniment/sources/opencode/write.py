@@ -15,6 +15,7 @@ from muniment.model import (
     Event,
     Facts,
     Loss,
+    Media,
     Message,
     Round,
     Text,
@@ -240,6 +241,7 @@ class Writer:
         note = mapping(notes.get(block.ref.id or ""))
         if not self.own and isinstance(block, Tool):
             block = taken(block, self.losses)
+            self._count_pictures(block)
         elif not self.own and isinstance(block, Unknown):
             self._left_out(block)
             return None
@@ -252,6 +254,11 @@ class Writer:
         if isinstance(block, Thinking) and block.signature and not note:
             self.losses.add_signature(block)
         return made | ({"id": block.ref.id} if self.own else {})
+
+    def _count_pictures(self, tool: Tool) -> None:
+        for part in (tool.output or ()) if tool.is_error else ():
+            if isinstance(part, Media):
+                self.losses.add("image of a failed call", "a failed call gives back only words here")
 
     def _left_out(self, block: Block) -> None:
         if not (self.own and isinstance(block, Event) and block.kind in _REWRITTEN):
