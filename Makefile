@@ -75,12 +75,12 @@ quality: .venv/.dev
 	.venv/bin/python -m tests.quality $(ARGS)
 
 # Real agent programs resume what muniment restored, exported, or took over from another. They talk to a model server of
-# the tests, never to a real one. Takes up to an hour; before a release. ARGS=-rs tells what was skipped and why.
+# the tests, never to a real one. Takes a quarter of an hour; before a release. ARGS=-rs tells what was skipped and why.
 # (`cd`, and not `npm --prefix`: with that, npm forgets the machine's own settings.)
 clients: .venv/.dev
 	mkdir -p .clients && echo '{"private": true}' >.clients/package.json
 	cd .clients && npm install --no-audit --no-fund --loglevel=error $(CLIENTS)
-	MUNIMENT_CLIENTS=.clients .venv/bin/pytest tests/clients $(ARGS)
+	MUNIMENT_CLIENTS=.clients .venv/bin/pytest -n 2 --dist loadfile tests/clients $(ARGS)
 
 # The documents that the program writes about itself.
 docs: .venv/.run
