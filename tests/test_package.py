@@ -111,3 +111,11 @@ print(words.hidden_words(b"see checkToken"))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "Token check\n"
+
+
+@needs_compiler
+def test_telling_how_to_install_an_extra_hinders_no_build(build_hook: ModuleType, source: Path) -> None:
+    """setuptools lets go of its tools in a process that looks for pip in the usual way."""
+    told = "from muniment import config; config.installing('mcp'); "
+    built = f"import hatch_build, pathlib; assert hatch_build.build_module(pathlib.Path({str(source)!r}))"
+    subprocess.run([sys.executable, "-W", "error", "-c", told + built], cwd=ROOT, check=True)

@@ -35,11 +35,16 @@ def cores() -> int:
 def installing(extra: str) -> str:
     """What a person types to install an extra into the environment that runs this, also from a clone; uv puts no pip
     into those that it makes."""
-    from importlib.util import find_spec
-
     named = shlex.quote(sys.executable)
-    pip = f"{named} -m pip install" if find_spec("pip") else f"uv pip install --python {named}"
+    pip = f"{named} -m pip install" if has_pip() else f"uv pip install --python {named}"
     return f"{pip} 'muniment[{extra}]'"
+
+
+def has_pip() -> bool:
+    """Not by `find_spec`: whoever asks that for pip can build nothing with setuptools any more in the same process."""
+    from importlib.machinery import PathFinder
+
+    return PathFinder.find_spec("pip") is not None
 
 
 def _data_home(env: Mapping[str, str]) -> Path:

@@ -39,7 +39,7 @@ def test_importing_the_package_does_not_import_the_sdk() -> None:
 
 def test_an_extra_is_installed_where_the_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/a clone/.venv/bin/python")
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr(config, "has_pip", lambda: True)
     assert config.installing("mcp") == "'/a clone/.venv/bin/python' -m pip install 'muniment[mcp]'"
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # as in an environment that uv made
+    monkeypatch.setattr(config, "has_pip", lambda: False)  # as in an environment that uv made
     assert config.installing("mcp") == "uv pip install --python '/a clone/.venv/bin/python' 'muniment[mcp]'"
