@@ -133,8 +133,8 @@ class RoundBuilder:
         if call.id not in self.alone:
             return call
         result = self.alone.pop(call.id)
-        places = (self.waiting, *(draft.blocks for draft in self.drafts))
-        blocks = next((blocks for blocks in places if result in blocks), [result])
+        places = (self.waiting, *(draft.blocks for draft in self.drafts), [result])  # the last, if it was taken out
+        blocks = next(blocks for blocks in places if result in blocks)
         at = blocks.index(result)
         del blocks[at]
         calls = self.calls.items()

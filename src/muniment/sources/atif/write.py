@@ -166,8 +166,9 @@ class Writer:
             if block.signature:
                 self.losses.add_signature(block)
         elif isinstance(block, Tool):
-            for _ in filter(lambda part: isinstance(part, Media), block.output or ()):
-                self.losses.add("image in what a tool gave back", NO_PLACE)
+            for part in block.output or ():
+                if isinstance(part, Media):
+                    self.losses.add("image in what a tool gave back", NO_PLACE)
             if block.name is None and role == "user":
                 self.losses.add_result()
             if block.sidechain and not self.own:

@@ -237,16 +237,11 @@ class Writer:
 
     # -- parts and ids
 
-    def _part(self, block: Block, notes: dict[str, Any]) -> dict[str, Any] | None:
-        note = mapping(notes.get(block.ref.id or ""))
-        if not self.own and isinstance(block, Tool):
-            block = taken(block, self.losses)
-            self._count_pictures(block)
-        elif not self.own and isinstance(block, Unknown):
-            self._left_out(block)
+    def _part(self, given: Block, notes: dict[str, Any]) -> dict[str, Any] | None:
+        note = mapping(notes.get(given.ref.id or ""))
+        block = given if self.own else self._taken(given)
+        if block is None:
             return None
-        elif not self.own and isinstance(block, Text) and not block.text.strip():
-            return None  # services refuse a text without words
         made = compose.part(block, note, self.at, self.media)
         if made is None or (isinstance(block, Thinking) and not block.text and not note):
             self._left_out(block)
@@ -255,10 +250,17 @@ class Writer:
             self.losses.add_signature(block)
         return made | ({"id": block.ref.id} if self.own else {})
 
-    def _count_pictures(self, tool: Tool) -> None:
-        for part in (tool.output or ()) if tool.is_error else ():
-            if isinstance(part, Media):
-                self.losses.add("image of a failed call", "a failed call gives back only words here")
+    def _taken(self, block: Block) -> Block | None:
+        """A block of another agent as services take it; none if nothing of it can be said here."""
+        if isinstance(block, Tool):
+            for part in (block.output or ()) if block.is_error else ():
+                if isinstance(part, Media):
+                    self.losses.add("image of a failed call", "a failed call gives back only words here")
+            return taken(block, self.losses)
+        if isinstance(block, Unknown):
+            self._left_out(block)
+            return None
+        return None if isinstance(block, Text) and not block.text.strip() else block
 
     def _left_out(self, block: Block) -> None:
         if not (self.own and isinstance(block, Event) and block.kind in _REWRITTEN):

@@ -204,7 +204,7 @@ class Writer:
 
     def _results(self, message: Message) -> Iterator[Entry]:
         """What came back of the calls of a message."""
-        for tool in message.blocks:
-            if isinstance(tool, Tool) and tool.output is not None:
+        for tool in (self._named(block) for block in message.blocks if isinstance(block, Tool)):
+            if tool.output is not None:
                 at = (tool.result.at if tool.result else None) or self.at
-                yield Entry(Ref(at=at), compose.result(self._named(tool), Ref(at=at), self.media, {}))
+                yield Entry(Ref(at=at), compose.result(tool, Ref(at=at), self.media, {}))
