@@ -13,9 +13,10 @@ from muniment.archive import Archive
 from muniment.context import Pack
 from muniment.context.parts import Part, Quote
 from muniment.context.places import fields
-from muniment.context.redaction import Redactor
 from muniment.context.tokens import Count
 from muniment.model import Block, Round, Tool
+from muniment.model.controls import plain
+from muniment.secrets import Redactor
 from muniment.store import evidence, rounds
 from muniment.store.layout import Shelf
 from tests.conftest import tree
@@ -43,7 +44,7 @@ def quotes_are_found(archive: Archive, pack: Pack, redact: bool) -> int:
         place = quote.place
         key = (place.session_id, place.sidechain, place.round)
         if key not in known:
-            known[key] = Redactor(redact).round(rounds.load(_shelf(archive, quote), place.round))
+            known[key] = Redactor(active=redact).round(rounds.load(_shelf(archive, quote), place.round))
         whole = dict(fields(known[key].blocks()[place.block]))[place.field].encode("utf-8", "surrogatepass")
         assert len(whole) == place.of
         quoted = whole[place.start : place.end].decode("utf-8", "surrogatepass")
@@ -101,7 +102,7 @@ def nothing_of_the_past_is_outside(pack: Pack) -> None:
     numbers = re.sub(r"\d+|[a-z]{12}", "", before)
     assert len(numbers) < 600
     for _, quote in _quotes(pack):
-        assert quote.text in inside
+        assert plain(quote.text) in inside
 
 
 def content(root: Path) -> dict[str, bytes]:
@@ -139,12 +140,13 @@ def _evidence(shelf: Shelf) -> bytes:
 
 
 def _record(whole: bytes, offset: int) -> Any:
-    """What stands at a place; on a damaged line another record may follow it directly."""
+    """What stands at a place; on a damaged line another record may follow it directly. Of an agent that once wrote
+    one document, a record may be an object of many lines."""
     line = whole[offset:].split(b"\n", 1)[0].decode("utf-8", "surrogatepass")
-    try:
-        return json.JSONDecoder().raw_decode(line)[0]
-    except ValueError:
-        return line
+    for text in (line, whole[offset:].decode("utf-8", "surrogatepass")):
+        with contextlib.suppress(ValueError):
+            return json.JSONDecoder().raw_decode(text)[0]
+    return line
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -62,6 +62,18 @@ def test_who_is_not_registered_cannot_be_removed(archive: Archive, home: Path) -
     assert not archive.unregister("00000000")
 
 
+def test_a_name_that_is_taken_back_leaves_the_document(archive: Archive, home: Path) -> None:
+    session = ready(archive, home)
+    document = archive.shelf(archive.session(session.id)).document
+    before = document.read_bytes()
+    archive.register(session.id, "Reed", "Lead Historian")
+    assert b"Reed" in document.read_bytes()
+    assert archive.unregister(session.id)
+    assert document.read_bytes() == before
+    listing = archive.shelf(archive.session(session.id)).folder
+    assert not any(b"Reed" in path.read_bytes() for path in listing.rglob("*") if path.suffix in (".md", ".jsonl"))
+
+
 def test_a_session_moves_to_its_role_and_everything_follows(archive: Archive, home: Path) -> None:
     session = ready(archive, home)
     archive.register(session.id, "Reed", "Lead Historian")

@@ -239,3 +239,28 @@ def test_a_subagent_is_read_by_what_search_and_its_session_tell(
     assert "subagent a1b2: look into zithers" in listed
     assert "None" not in listed
     assert ask(archive, project, "read", session=left.id, subagent="zz").is_error
+
+
+def test_an_error_names_nothing_that_was_read(
+    archive: Archive, project: Path, home: Path, session: ClaudeSession, inscribe: Callable[..., object]
+) -> None:
+    """An error stands in no fence: ids of subagents and what is owed were written by others."""
+    for letter in "ab":
+        side = ClaudeSession(session.id, isSidechain=True, agentId=f"x-{ORDER}-{letter}")
+        side.exchange("look", "found")
+        path = home / "projects" / "-w" / session.id / "subagents" / f"agent-x-{ORDER}-{letter}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(side.data)
+    inscribe()
+    begun = ask(archive, project, "record_engagement", action="start", text="t", method="build", id="one")
+    assert not begun.is_error
+    ask(archive, project, "record_engagement", action="obligation", id="one", text=ORDER)
+    for name, asked in (
+        ("read", {"session": session.id, "round": 1, "subagent": "none"}),
+        ("read", {"session": session.id, "round": 1, "subagent": "x"}),
+        ("record_engagement", {"action": "complete", "id": "one", "text": "done"}),
+    ):
+        answer = ask(archive, project, name, **asked)
+        assert answer.is_error
+        assert "Ignore" not in text_of(answer)
+        assert "Hint:" in text_of(answer)

@@ -249,6 +249,21 @@ def test_secrets_are_taken_out_and_counted(archive: Archive, home: Path) -> None
     assert "[redacted:" in page_
 
 
+def test_a_page_with_a_password_in_an_input_does_not_say_that_it_has_none(archive: Archive, home: Path) -> None:
+    session = ClaudeSession(sample.session_id("named"), "/proj/named")
+    session.user("deploy it")
+    password = "kR7" + "vq2LmX9tZp4W"
+    given_ = {"password": password, "options": {"db_password": password[::-1]}}
+    session.answer(tool("t1", "Deploy", given_))
+    session.write(home)
+    archive.inscribe()
+    page_ = made(known.find(archive.layout, archive.session("last")))
+    assert password not in page_
+    assert password[::-1] not in page_
+    assert "No secrets were found" not in page_
+    assert "2 different secrets were redacted." in page_
+
+
 def test_a_secret_that_a_title_cut_in_two_is_not_told(archive: Archive, home: Path) -> None:
     session = ClaudeSession(sample.session_id("cut"), "/proj/cut")
     session.user(f"{'word ' * 36} {TOKEN} and more")

@@ -14,11 +14,14 @@ from muniment.model import Compaction, Event, Media, Message, Round, Text, Think
 from muniment.render import outline
 from muniment.render.outline import WHOLE, Item, Limits, items, light
 from muniment.render.shown import ToolShown
+from muniment.secrets import Redactor
 from muniment.store import rounds as stored
 from muniment.store.layout import Shelf
 
 from . import hostile, sample
 from .markup import assert_safe_message
+
+SECRET = "ghp_" + "aZ3kQ9xW7bT5mN1cV8yR2dF6gH4jK0pL3sXq"
 
 
 def one(*blocks: Any, role: str = "assistant", **options: Any) -> list[Item]:
@@ -149,12 +152,12 @@ def test_the_prompt_of_a_task_is_markdown() -> None:
     assert "<strong>it</strong>" in shown.html
 
 
-@pytest.mark.parametrize("redact", [None, str])
-def test_a_value_nested_without_end_is_shown_as_such(redact: Any) -> None:
+@pytest.mark.parametrize("redactor", [Redactor(), Redactor.off()])
+def test_a_value_nested_without_end_is_shown_as_such(redactor: Redactor) -> None:
     value: Any = "x"
     for _ in range(5_000):
         value = {"a": [value]}
-    shown = call({"thing": value, "other": 1}, redact=redact)
+    shown = call(redactor.value({"thing": value, "other": 1}))
     assert [field.name for field in shown.fields] == ["thing", "other"]
 
 
@@ -182,13 +185,13 @@ def test_only_the_wanted_items_are_given_and_keep_their_numbers() -> None:
 
 
 def test_every_string_passes_through_redaction() -> None:
-    blocks = [b for r in hostile.rounds(("S3CRET",)) for m in r.messages for b in m.blocks]
-    made = list(items(hostile.rounds(("S3CRET",)), redact=lambda text: text.replace("S3CRET", "[gone]")))
+    blocks = [b for r in hostile.rounds((SECRET,)) for m in r.messages for b in m.blocks]
+    made = list(items(map(Redactor().round, hostile.rounds((SECRET,)))))
     assert len(made) == len(blocks)
     shown = [(i.html, i.tool and (i.tool.name, i.tool.title, i.tool.command, i.tool.path)) for i in made]
     inner = [(i.tool.diff, i.tool.todos, i.tool.fields, i.tool.output) for i in made if i.tool]
-    assert "S3CRET" not in repr(shown) + repr(inner)
-    assert "[gone]" in repr(shown)
+    assert SECRET not in repr(shown) + repr(inner)
+    assert "[redacted:github-token:00000001]" in repr(shown)
 
 
 @pytest.mark.parametrize("payload", hostile.PAYLOADS[::7])

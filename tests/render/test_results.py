@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment import secrets
 from muniment.archive import Archive
 from muniment.model import Message, Round, Text, Tool
-from muniment.render import html, known
+from muniment.render import html, known, results
 from muniment.render.html import Request
 from muniment.render.outline import WHOLE, items
 from muniment.render.shown import ToolShown
 from muniment.render.visible import visible
+from muniment.secrets import Redactor
 from tests.builder import ClaudeSession, tool
 
 RAN = {"command": "make test"}
@@ -104,7 +104,10 @@ def test_an_envelope_gives_back_its_very_output(output: str, code: int) -> None:
 def test_a_secret_behind_an_escape_of_the_envelope_is_found() -> None:
     """In JSON the letter of the escape stands before it, so that it looks like the end of a word."""
     key = "ghp_" + "aZ3kQ9xW7bT5mN1cV8yR2dF6gH4jK0pL3sXq"
-    made = shown(envelope(f"token:\n{key}\n", exit_code=0), redact=lambda text: secrets.redact(text, b"key")[0])
+    block = Tool("t", "x", RAN, (Text(envelope(f"token:\n{key}\n", exit_code=0)),))
+    opened = results.open_round(Round(1, (Message("assistant", blocks=(block,)),)))
+    made = next(items([Redactor().round(opened)])).tool
+    assert made
     assert key not in str(made.output)
     assert made.exit_code == 0
 

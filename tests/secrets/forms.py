@@ -60,10 +60,16 @@ NOT_IN_ADDRESSES = frozenset(
         "bearer",
         "curl-password",
         "netrc",
-        "option-secret",
+        "ansible-vault",
+        "client-password",
+        "cookie",
+        "mnemonic",
+        "passphrase",
+        "pgpass",
+        "seed-phrase",
+        "wifi-password",
         "putty-key",
         "sshpass",
-        "xml-secret",
     ]
 )
 """What only a command line, a header or a file holds."""

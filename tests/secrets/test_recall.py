@@ -7,6 +7,7 @@ import random
 import pytest
 
 from muniment.secrets import RULES, find, redact
+from tests.secrets import planted
 from tests.secrets.forms import FORMS, NOT_IN_ADDRESSES
 from tests.secrets.vectors import LINES, plant
 
@@ -33,6 +34,39 @@ def test_planted_secrets_are_found(form: str) -> None:
                 left.append(rule)
     assert len(left) <= 0.01 * VALUES * len(rules), sorted(set(left))
     assert all(left.count(rule) <= VALUES // 4 for rule in left), "no rule is blind for a form"
+
+
+SEEDS = range(3)
+NAMED_KINDS = [kind for kind in planted.KINDS if kind not in LINES]
+MOST_MISSED = 0.01
+
+
+def missed(samples: list[planted.Sample]) -> list[str]:
+    return [
+        f"{sample.secret.kind}: {sample.form}"
+        for sample in samples
+        if planted.is_left(sample, redact(sample.text, KEY)[0])
+    ]
+
+
+@pytest.mark.parametrize("kind", NAMED_KINDS)
+def test_secrets_known_by_name_go_in_every_form(kind: str) -> None:
+    samples = [s for seed in SEEDS for s in planted.samples(kind, random.Random(f"known by name {seed} {kind}"))]
+    left = missed(samples)
+    assert len(left) <= max(1, MOST_MISSED * len(samples)), left
+    assert all(left.count(which) < len(SEEDS) for which in left), "no form is blind for a kind"
+
+
+@pytest.mark.parametrize("group", range(10))
+def test_secrets_with_a_shape_go_in_every_form(group: int) -> None:
+    """Each kind in a tenth of the forms, so that together they meet all."""
+    samples: list[planted.Sample] = []
+    for number, kind in enumerate(kind for kind in planted.KINDS if kind in LINES):
+        every = list(planted.samples(kind, random.Random(f"shape {kind}")))
+        samples += every[(number + group) % 10 :: 10] if number % 10 == group else []
+    left = missed(samples)
+    assert samples
+    assert len(left) <= max(1, MOST_MISSED * len(samples)), left
 
 
 def test_a_secret_goes_by_the_name_of_its_rule() -> None:
@@ -74,6 +108,18 @@ HARMLESS = [
     "Set the header Authorization: Bearer YOUR_ACCESS_TOKEN_12345678",
     "docker run -u 1000:1000 -p 8080:80 ghcr.io/ada/engine@sha256:9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a3928",
     "AAChAAAHUSAACtEgAAghMAAE8UAAB/EAAAoBUAACMUAACJEgAAixQAAE0VAADUEQAAzxQAABAYAADJFgAA3BYAAMERAADgFwAAuxQAAHQUAAB8",
+    "const wrapped = await wrapKey(ipnsKeypair.privateKey, keypair1.publicKey);",
+    'HKDF(privateKey, "ciphertext-vault-ipns-v1") and expect(CREDENTIALS.otp, "WEB3AUTH_TEST_OTP")',
+    "publish.yml:18:      NPM_TOKEN:\n.github/workflows/publish.yml:29:          - publish-next",
+    "const password = `Guest${id}Ab1!`;",
+    "| Top-N | 5/10/15 | PASS | Heurística42 |",
+    "redis-cli -h 192.168.1.4 -p 6380 ping",
+    "mysql -u root -p --password main",
+    "sessionId: 0a93878f-dc30-4a5d-882f-3cd81cd3d499, access_token_id=0a93878f-dc30-4a5d-882f-3cd81cd3d499",
+    'password: "must be at least eight letters and one digit"',
+    "a sentence of twelve words about the anchor basket candle dragon and harbor",
+    "src/main.py:5432:class:name:value and 10:15:20:main:start",
+    "Authorization: Bearer ${TOKEN} and Cookie: theme=dark; lang=en",
     "[redacted:github-token:1f3a9c27] and password: [redacted:password:00ff00ff]",
 ]
 

@@ -7,6 +7,7 @@ No secret stands in this file. `{hex:40}` is forty random signs of that kind; wh
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import random
 import re
@@ -15,6 +16,7 @@ import uuid
 from typing import NamedTuple
 
 UPPER, LOWER, DIGITS = string.ascii_uppercase, string.ascii_lowercase, string.digits
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 KINDS = {
     "hex": "0123456789abcdef",
     "b62": UPPER + LOWER + DIGITS,
@@ -24,8 +26,19 @@ KINDS = {
     "url": UPPER + LOWER + DIGITS + "-_",
     "b64": UPPER + LOWER + DIGITS + "+/",
     "dig": DIGITS,
+    "django": LOWER + DIGITS + "!@#$%^&*(-_=+)",
     "pw": UPPER + LOWER + DIGITS + "!#^_+.",
 }
+
+
+_WORDS = (
+    "anchor basket candle dragon ember falcon garden harbor island jacket kettle ladder magnet napkin orchid "
+    "pepper quartz ribbon saddle timber umbrella velvet walnut yellow zipper copper meadow pirate rocket "
+    "silver thunder violin window bamboo cactus desert eagle forest glacier hammer igloo jungle kitten lemon "
+    "mirror noodle ocean planet rabbit salmon tunnel valley wizard acorn bridge cotton dinner engine flower "
+    "guitar hockey insect jelly kidney lizard"
+)
+WORDS = _WORDS.split()
 
 
 class Planted(NamedTuple):
@@ -201,6 +214,12 @@ LINES = {
     # shapes
     "private-key": "-----BEGIN {pem} PRIVATE KEY-----\n{b64:64}\n{b64:64}\n{b64:40}==\n-----END {pem} PRIVATE KEY-----",
     "putty-key": "Private-Lines: 3\n«{b64:64}\n{b64:64}\n{b64:40}==»\nPrivate-MAC: none",
+    "ansible-vault": "$ANSIBLE_VAULT;1.1;AES256\n{hex:80}\n{hex:80}\n{hex:34}",
+    "wallet-key": "{wallet:80}",
+    "wallet-seed": "{wallet:4}",
+    "mnemonic": '"«{words:12}»"',
+    "password-hash": "ada:«$6${b62:16}${b62:86}»:19000:0:99999:7:::",
+    "django-key": "django-insecure-{django:50}",
     "age-key": "AGE-SECRET-KEY-1{up:58}",
     "jwt": "{jwt}.{url:43}",
     # general
@@ -211,8 +230,15 @@ LINES = {
     "curl-password": "curl -s -X POST -u ada:«{pw:16}» https://api.internal/",
     "sshpass": "sshpass -p «{pw:16}» ssh ada@host",
     "netrc": "machine api.internal login ada password «{pw:16}»",
-    "xml-secret": "<password>«a7{b62:20}»</password>",
-    "option-secret": "deploy --db-x --password «aB3{pw:16}»",
+    "client-password": "mysql -u root -p«{pw:16}» main",
+    "pgpass": "db.internal:5432:main:ada:«{pw:16}»",
+    "wifi-password": "WIFI:S:Home;T:WPA;P:«{b62:16}»;;",
+    "dsn-password": "ada:«{b62:18}»@tcp(db.internal:3306)/main",
+    "cookie": "Cookie: «theme=dark; sessionid={b62:32}»",
+    "session-cookie": "PHPSESSID=«{b36:26}»",
+    "registry-auth": '"auth": "«{basic}»"',
+    "passphrase": 'passphrase = "«{words:5}»"',
+    "seed-phrase": "mnemonic: '«{words:12}»'",
     "secret-value": 'app_secret = "«{b62:40}»"',
     "password": "password: «aB3{pw:16}»",
 }
@@ -220,29 +246,47 @@ LINES = {
 
 def plant(rule: str, random_: random.Random) -> Planted:
     """A new secret of this kind, in its line."""
-    line = re.sub(r"\{(\w+)(?::(\d+))?\}", lambda m: _fill(m[1], int(m[2] or 0), random_), LINES[rule])
+    line = re.sub(r"\{(\w+)(?::(\d+))?\}", lambda m: fill(m[1], int(m[2] or 0), random_), LINES[rule])
     marked = re.search("«(.*)»", line, re.DOTALL)
     return Planted(rule, re.sub("[«»]", "", line), marked[1] if marked else line)
 
 
-def _fill(kind: str, count: int, random_: random.Random) -> str:
+def fill(kind: str, count: int, random_: random.Random) -> str:
     match kind:
         case "uuid":
             return str(uuid.UUID(int=random_.getrandbits(128), version=4))
         case "jwt":
             head = {"alg": "RS256", "typ": "JWT"}
-            claims = {"iss": "https://id.internal", "sub": _fill("b36", 12, random_), "exp": random_.randrange(10**9)}
+            claims = {"iss": "https://id.internal", "sub": fill("b36", 12, random_), "exp": random_.randrange(10**9)}
             return ".".join(_url64(json.dumps(part).encode()) for part in (head, claims))
         case "basic":
-            return base64.b64encode(f"ada:{_fill('pw', 16, random_)}".encode()).decode()
+            return base64.b64encode(f"ada:{fill('pw', 16, random_)}".encode()).decode()
         case "snowflake":
             return _url64(str(random_.randrange(10**17, 10**18)).encode())
+        case "words":
+            return " ".join(random_.sample(WORDS, count))
+        case "wallet":
+            return _wallet(
+                bytes([0x80]) + random_.randbytes(32)
+                if count == 80
+                else bytes.fromhex("0488ade4") + random_.randbytes(74)
+            )
         case "pem":
             return random_.choice(["RSA", "EC", "DSA", "OPENSSH", "ENCRYPTED"])
         case "scheme":
             return random_.choice(["postgres", "postgresql+asyncpg", "mysql", "mongodb+srv", "redis", "amqp", "https"])
         case _:
             return "".join(random_.choices(KINDS[kind], k=count))
+
+
+def _wallet(data: bytes) -> str:
+    """Base58 with a checksum, as wallets write their keys."""
+    data += hashlib.sha256(hashlib.sha256(data).digest()).digest()[:4]
+    number, signs = int.from_bytes(data, "big"), ""
+    while number:
+        number, rest = divmod(number, 58)
+        signs = BASE58[rest] + signs
+    return signs
 
 
 def _url64(data: bytes) -> str:

@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from muniment.context.places import Place
-from muniment.context.redaction import Redactor
 from muniment.context.selection import Scope
 from muniment.context.spelling import Stated
-from muniment.model import Facts, Round, Text
+from muniment.model import Facts, Round, Text, Tool
 from muniment.model.engagements import Ingested
+from muniment.secrets import Redactor
 from muniment.store import rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
@@ -21,14 +21,17 @@ class Loaded:
     """One session, read round by round."""
 
     def __init__(self, layout: Layout, scope: Scope, redactor: Redactor, understood: Ingested | None) -> None:
-        self.scope, self.redactor, self.understood = scope, redactor, understood
-        self.session = scope.session
+        self.scope, self.redactor = scope, redactor
+        self.understood = understood and redactor.record(understood)
+        self.session = redactor.record(scope.session)
         self.id = scope.session.session_id
         self.shelf: Shelf = layout.shelf(scope.session.agent_id, self.id)
         self.layout = layout
         self.touched: set[tuple[str | None, int]] = set()
         """Rounds out of which something was taken, by subagent and number."""
         self.hashes: dict[tuple[str | None, int], str] = {}
+        self.sides: dict[str, str] = {}
+        """Ids of subagents, by what is shown of them."""
 
     @property
     def live(self) -> list[int]:
@@ -37,12 +40,16 @@ class Loaded:
 
     def round(self, number: int, sidechain: str | None = None) -> Round:
         """A round without its secrets."""
-        shelf = self.shelf.sidechain(sidechain) if sidechain else self.shelf
+        stored = rounds.load(self._shelf(sidechain), number)
+        self.sides |= {self.redactor.text(tool.sidechain): tool.sidechain for tool in stored.of(Tool) if tool.sidechain}
         before = self.redactor.taken
-        made = self.redactor.round(rounds.load(shelf, number))
+        made = self.redactor.round(stored)
         if self.redactor.taken != before:
             self.touched.add((sidechain, number))
         return made
+
+    def _shelf(self, sidechain: str | None) -> Shelf:
+        return self.shelf.sidechain(self.sides.get(sidechain, sidechain)) if sidechain else self.shelf
 
     def rounds(self, numbers: Iterable[int]) -> Iterator[Round]:
         return map(self.round, numbers)
@@ -56,17 +63,17 @@ class Loaded:
         if key in self.touched:
             return Stated(self.id, place.round, "0" * 64, True, place.sidechain)
         if key not in self.hashes:
-            shelf = self.shelf.sidechain(place.sidechain) if place.sidechain else self.shelf
-            self.hashes[key] = hashlib.sha256(shelf.round_file(place.round).read_bytes()).hexdigest()
+            path = self._shelf(place.sidechain).round_file(place.round)
+            self.hashes[key] = hashlib.sha256(path.read_bytes()).hexdigest()
         return Stated(self.id, place.round, self.hashes[key], False, place.sidechain)
 
     def facts(self) -> Facts:
         with Index(self.layout) as index:
-            return index.facts(self.id)
+            return self.redactor.record(index.facts(self.id))
 
     def last_words(self, sidechain: str) -> tuple[Round, int] | None:
         """The last round of a subagent in which it said something, and the number of the block."""
-        shelf = self.shelf.sidechain(sidechain)
+        shelf = self._shelf(sidechain)
         last = 0
         while shelf.round_file(last + 1).exists():
             last += 1

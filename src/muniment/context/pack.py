@@ -9,11 +9,11 @@ from muniment.context.loading import Loaded
 from muniment.context.packing import Packer
 from muniment.context.parts import Part
 from muniment.context.policies import Explicit, Policy, fill
-from muniment.context.redaction import Redactor
 from muniment.context.selection import Scope, Selection, select
 from muniment.context.spelling import SPELLERS, Account
 from muniment.context.tokens import counting
 from muniment.model.engagements import Ingested
+from muniment.secrets import Redactor
 from muniment.store import engagements
 from muniment.store.layout import Layout
 
@@ -65,7 +65,7 @@ def open_sessions(layout: Layout, request: Request) -> list[Loaded]:
     """The sessions of the selection, opened for reading only, the latest first."""
     looking = structs.replace(layout, read_only=True)
     scopes = select(looking, request.selection)
-    redactor = Redactor(request.redact)
+    redactor = Redactor(active=request.redact)
     ids = {scope.session.session_id for scope in scopes}
     known: dict[str, Ingested] = {one.session_id: one for one in engagements.load(looking) if one.session_id in ids}
     return [Loaded(looking, scope, redactor, known.get(scope.session.session_id)) for scope in scopes]
@@ -107,5 +107,5 @@ def account_of(
         abandoned=rewound,
         sessions_omitted=len(scopes) - len(filled),
         items_omitted=sum(one.items_omitted for one in filled),
-        redacted=len(redactor.numbers) if redactor.active else None,
+        redacted=redactor.count,
     )

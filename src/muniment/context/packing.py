@@ -121,7 +121,7 @@ class Packer:
     def _hashes(self, parts: list[Part]) -> Iterable[str]:
         quoted: dict[_Key, list[str]] = {}
         for quote in (quote for part in parts for quote in part.quotes):
-            quoted.setdefault(_of(quote), []).append(quote.text)
+            quoted.setdefault(_of(quote), []).append(self.speller.shown(quote.text))
         for key in sorted(quoted, key=lambda k: (k[1] or "", k[2])):
             one = self.stated[key]
             if one.redacted:

@@ -18,6 +18,7 @@ from msgspec import Struct, to_builtins
 from muniment.context.parts import Part, Quote, Section
 from muniment.context.slices import one_word
 from muniment.model import codec
+from muniment.model.controls import escape_json, plain
 
 HASH_DIGITS = 12
 CODE_LETTERS = 12
@@ -93,7 +94,14 @@ class Markdown:
         """What stands above the parts of one label, where they are listed together."""
         return f"{part.label}:\n" if part.section in GROUPED else ""
 
+    def shown(self, text: str) -> str:
+        """Words as a pack has them: a model reads text, and nothing in it steers a terminal or hides from people."""
+        return plain(text)
+
     def part(self, part: Part) -> str:
+        return self.shown(self._part(part))
+
+    def _part(self, part: Part) -> str:
         if part.block:
             return self._block(part) if part.quotes else self._heading(part)
         label = "" if part.section in GROUPED else f"{part.label}: "
@@ -165,6 +173,10 @@ class Json:
     def group(self, part: Part) -> str:
         return ""
 
+    def shown(self, text: str) -> str:
+        """Words as a program finds them: escapes are the same value."""
+        return text
+
     def part(self, part: Part) -> str:
         return _json(_plain(part))
 
@@ -176,7 +188,7 @@ class Json:
 
 
 def _json(value: Any) -> str:
-    return codec.encode(value).decode() + ",\n"
+    return escape_json(codec.encode(value)).decode() + ",\n"
 
 
 def _plain(part: Part) -> dict[str, Any]:

@@ -37,11 +37,11 @@ def session(loaded: Loaded) -> list[Part]:
         many(row.rounds, "round"),
     ]
     note = " · ".join(whole_words(words, _TITLE_CHARS) for words in about if words)
-    title = whole_words(loaded.redactor.text(row.title), _TITLE_CHARS)
+    title = whole_words(row.title, _TITLE_CHARS)
     return [
         Part("session", "id", loaded.id, note=loaded.id),
         Part("session", "title", loaded.id, note=title),
-        Part("session", "about", loaded.id, note=loaded.redactor.text(note)),
+        Part("session", "about", loaded.id, note=note),
     ]
 
 
@@ -59,7 +59,7 @@ def _engagement(loaded: Loaded, one: KeptEngagement) -> Iterator[Part]:
     said += [("decided", words) for words in one.key_decisions]
     said += [("next", words) for words in one.next_steps]
     for label, words in said:
-        note = whole_words(loaded.redactor.text(words), _NOTE_CHARS)
+        note = whole_words(words, _NOTE_CHARS)
         yield Part("engagements", label, loaded.id, note=note)
 
 

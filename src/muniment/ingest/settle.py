@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
+from muniment import sources
 from muniment.model import codec
 from muniment.model.engagements import Ingested, KeptEngagement, Tagged
 from muniment.store import edits, engagements, head, listings, page, session_db
@@ -77,6 +78,12 @@ def _with_touched(top: head.Head, found: Sequence[Any], tagged: Sequence[Tagged]
     return structs.replace(top, fields=top.fields | {"engagements": [*found, *added]})
 
 
+def _family(record: Ingested) -> str:
+    """How a session without a name is called."""
+    known = {source.name: source.family for source in sources.all_sources()}
+    return known.get(record.source, record.source).capitalize()
+
+
 def _head(top: head.Head, record: Ingested) -> head.Head:
     fields = top.fields | {"role": record.agent_role}
     own = top.own
@@ -84,7 +91,8 @@ def _head(top: head.Head, record: Ingested) -> head.Head:
     if not head.written_by_hand(top):
         summary = record.session_summary
         own = own | {head.FILLED_IN: summary}
-    if record.agent_name:
-        own = own | {head.NAMED: record.agent_name}
-        title = f"{record.agent_name} · {(record.started or 'undated')[:10]}"
+    name = record.agent_name
+    if name or head.NAMED in own:  # a name that nobody goes by any more leaves the document, too
+        own = {key: value for key, value in own.items() if key != head.NAMED} | ({head.NAMED: name} if name else {})
+        title = f"{name or _family(record)} · {(record.started or 'undated')[:10]}"
     return structs.replace(top, fields=fields, own=own, summary=summary, title=title)

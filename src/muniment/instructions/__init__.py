@@ -25,7 +25,7 @@ from muniment.instructions.values import Change as Change
 from muniment.instructions.values import Instruction as Instruction
 from muniment.instructions.values import Instructions as Instructions
 from muniment.model import Event, Facts, Round, Tool
-from muniment.secrets import Numbered
+from muniment.secrets import Redactor
 from muniment.sources.base import Source
 from muniment.store import rounds as stored
 from muniment.store.index import Index
@@ -37,16 +37,18 @@ _PREVIOUS = """SELECT session_id FROM sessions WHERE cwd = ? AND source = ? AND 
 
 
 def read(layout: Layout, session: Listed, env: Mapping[str, str]) -> Instructions:
-    """The instructions of a session, and what changed since the session before it in the same project."""
+    """The instructions of a session, and what changed since the session before it in the same project, without
+    secrets."""
+    redactor = Redactor()
     with Index(layout) as index:
         before = index.rows(_PREVIOUS, session.cwd, session.source, session.started, session.session_id)
         now = _alone(layout, index.facts(session.session_id), session, env)
         if not before:
-            return now
+            return redactor.struct(now)
         former = index.find(before[0][0])
         then = _alone(layout, index.facts(former.session_id), former, env)
-    changes = tuple(compare(then.files, now.files)) if _comparable(then, now) else ()
-    return structs.replace(now, previous=former.session_id, changes=changes)
+    changes = tuple(compare(then.files, now.files, redactor)) if _comparable(then, now) else ()
+    return redactor.struct(structs.replace(now, previous=former.session_id, changes=changes))
 
 
 def _comparable(then: Instructions, now: Instructions) -> bool:
@@ -160,11 +162,13 @@ def _moment(time: str | None) -> datetime | None:
 # -- beside the session before
 
 
-def compare(then: Iterable[Instruction], now: Iterable[Instruction]) -> Iterator[Change]:
+def compare(
+    then: Iterable[Instruction], now: Iterable[Instruction], redactor: Redactor | None = None
+) -> Iterator[Change]:
     """What became of each file from one session to the next; the last that was recorded of a path counts."""
     before = {(one.known == "recorded", one.path): one for one in then}
     after = {(one.known == "recorded", one.path): one for one in now}
-    hide = Numbered()
+    hide = redactor or Redactor()
     for key in dict.fromkeys([*after, *before]):
         left, right = before.get(key), after.get(key)
         if None in (left, right) and key[0]:
@@ -173,7 +177,7 @@ def compare(then: Iterable[Instruction], now: Iterable[Instruction]) -> Iterator
             yield _change(key[1], left, right, hide)
 
 
-def _change(path: str, left: Instruction | None, right: Instruction | None, hide: Numbered) -> Change:
+def _change(path: str, left: Instruction | None, right: Instruction | None, hide: Redactor) -> Change:
     if (left and left.text is None) or (right and right.text is None):
         return Change(path, "unknown")
     if left and right and left.sha256 == right.sha256:
@@ -182,6 +186,6 @@ def _change(path: str, left: Instruction | None, right: Instruction | None, hide
     return Change(path, "changed" if left and right else "new" if right else "gone", diff)
 
 
-def _lines(one: Instruction | None, hide: Numbered) -> list[str]:
+def _lines(one: Instruction | None, hide: Redactor) -> list[str]:
     """Without secrets, which are looked for in the whole text: lines of a difference hold half a key."""
     return hide.text(one.text).splitlines() if one and one.text else []

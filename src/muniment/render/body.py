@@ -15,12 +15,14 @@ from msgspec import Struct
 from muniment.model import Facts, Round
 from muniment.model.rounds import text_of
 from muniment.model.words import many
-from muniment.render import outline
+from muniment.render import outline, results
 from muniment.render.blocks import folded, item, words
+from muniment.render.inspection import redact_markup
 from muniment.render.known import Known
 from muniment.render.pictures import picture
 from muniment.render.shown import Item, Limits
 from muniment.render.visible import one_line
+from muniment.secrets import Redactor
 from muniment.store import rounds as stored
 from muniment.store.layout import Shelf
 
@@ -41,8 +43,10 @@ class Entry(Struct, frozen=True):
 class Body:
     """One walk through a session."""
 
-    def __init__(self, known: Known, hide: Callable[[str], str], limits: Limits) -> None:
-        self.known, self.hide, self.limits = known, hide, limits
+    def __init__(self, known: Known, redactor: Redactor, limits: Limits) -> None:
+        self.known, self.redactor, self.limits = known.redacted(redactor), redactor, limits
+        self.sides = {redactor.text(id_): id_ for id_ in known.sides}
+        """Subagents, by what calls name them without secrets."""
         self.entries: list[Entry] = []
         self.kinds: Counter[str] = Counter()
         self.seen: set[str] = set()
@@ -52,13 +56,17 @@ class Body:
         """The markup of the chosen rounds; of the whole session, the subagents that nothing calls too."""
         for round_ in stored.load_all(self.known.shelf):
             if chosen(round_.number):
-                yield from self._round(round_)
-        left = [id_ for id_ in self.known.sides if id_ not in self.seen] if whole else []
+                yield from self._round(self._redacted(round_))
+        left = [id_ for id_ in self.sides.values() if id_ not in self.seen] if whole else []
         if left:
             yield '<section class="round"><h2>Other subagents</h2>\n'
             for id_ in left:
                 yield from self._side(id_, 0)
             yield "</section>\n"
+
+    def _redacted(self, round_: Round) -> Round:
+        """Results are opened first: inside JSON secrets stand between escapes, which hide them."""
+        return self.redactor.round(results.open_round(round_))
 
     def _round(self, round_: Round) -> Iterator[str]:
         entry = self._entry(round_)
@@ -73,37 +81,37 @@ class Body:
         return Entry(
             number,
             (round_.started or "")[:16].replace("T", " "),
-            one_line(self.hide(prompt), 120),
+            one_line(prompt, 120),
             self.known.tags.get(number, ""),
             number in self.known.abandoned,
         )
 
     def _items(self, round_: Round, facts: Facts, depth: int) -> Iterator[str]:
-        made = outline.items([round_], redact=self.hide, limits=self.limits)
+        made = outline.items([round_], limits=self.limits)
         for inline, group in groupby(made, key=lambda shown: shown.inline_side):
             pieces = self._spelt(group, facts, depth)
             if inline:
-                yield from folded("Subagent", words(self.hide(inline)), pieces)
+                yield from folded("Subagent", words(inline), pieces)
             else:
                 yield from pieces
 
     def _spelt(self, group: Iterable[Item], facts: Facts, depth: int) -> Iterator[str]:
         for shown in group:
             self.kinds[shown.kind] += 1
-            yield item(shown, self._picture, facts.model)
-            side = shown.tool.side if shown.tool else None
-            if side in self.known.sides and side not in self.seen and depth < MAX_DEPTH:
+            yield redact_markup(item(shown, self._picture, facts.model), self.redactor)
+            side = self.sides.get(shown.tool.side) if shown.tool and shown.tool.side else None
+            if side is not None and side not in self.seen and depth < MAX_DEPTH:
                 yield from self._side(side, depth + 1)
 
     def _side(self, id_: str, depth: int) -> Iterator[str]:
         self.seen.add(id_)
         facts = self.known.sides[id_]
-        about = f"{words(one_line(self.hide(facts.display_title), 140))} · {many(facts.messages, 'message')}"
+        about = f"{words(one_line(facts.display_title, 140))} · {many(facts.messages, 'message')}"
         yield from folded("Subagent", about, self._side_items(self.known.shelf.sidechain(id_), facts, depth))
 
     def _side_items(self, shelf: Shelf, facts: Facts, depth: int) -> Iterator[str]:
         for round_ in stored.load_all(shelf):
-            yield from self._items(round_, facts, depth)
+            yield from self._items(self._redacted(round_), facts, depth)
 
     def _picture(self, name: str) -> str:
         return picture(self.known.shelf.media, name)

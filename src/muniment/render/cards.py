@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from muniment.model.engagements import METHODS, KeptEngagement
 from muniment.render.blocks import words
 
-Hide = Callable[[str], str]
 
-
-def card(engagement: KeptEngagement, hide: Hide, page: str) -> str:
+def card(engagement: KeptEngagement, page: str) -> str:
     """One engagement; `page` is where its rounds are, if not on this page."""
     first, last = engagement.span
     turns = f"Round {first}" if first == last else f"Rounds {first}–{last}"
     parts = [
-        f'<article class="card {method_class(engagement)}"><h3>{words(hide(engagement.topic))}</h3>',
+        f'<article class="card {method_class(engagement)}"><h3>{words(engagement.topic)}</h3>',
         f'<p class="line">{method(engagement)}<span class="phase">{words(engagement.phase)}</span>',
         f'<a href="{page}#r{first}">{turns}</a>',
-        f"<span>{words(hide(engagement.project))}</span></p>" if engagement.project else "</p>",
-        f"<p>{words(hide(engagement.outcome))}</p>" if engagement.outcome else "",
-        _left(engagement, hide, folded=bool(page)),
+        f"<span>{words(engagement.project)}</span></p>" if engagement.project else "</p>",
+        f"<p>{words(engagement.outcome)}</p>" if engagement.outcome else "",
+        _left(engagement, folded=bool(page)),
         "</article>\n",
     ]
     return "".join(parts)
 
 
-def _left(engagement: KeptEngagement, hide: Hide, folded: bool) -> str:
+def _left(engagement: KeptEngagement, folded: bool) -> str:
     """What was decided and what is open; on a page of many cards, folded."""
     decided, steps = engagement.key_decisions, engagement.next_steps
-    lists = _list("Decided", decided, hide) + _list("Next", steps, hide)
+    lists = _list("Decided", decided) + _list("Next", steps)
     if not lists or not folded:
         return lists
     counts = ", ".join(filter(None, (_many(len(decided), "decision"), _many(len(steps), "next step"))))
@@ -49,7 +45,7 @@ def method_class(engagement: KeptEngagement) -> str:
     return f"m-{engagement.method}" if engagement.method in METHODS else ""
 
 
-def _list(name: str, said: tuple[str, ...], hide: Hide) -> str:
+def _list(name: str, said: tuple[str, ...]) -> str:
     if not said:
         return ""
-    return f"<h4>{name}</h4><ul>{''.join(f'<li>{words(hide(one))}</li>' for one in said)}</ul>"
+    return f"<h4>{name}</h4><ul>{''.join(f'<li>{words(one)}</li>' for one in said)}</ul>"

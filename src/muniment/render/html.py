@@ -15,13 +15,15 @@ from typing import IO
 
 from msgspec import Struct, structs
 
-from muniment import files, secrets
+from muniment import files
 from muniment.errors import Conflict, NotFound
 from muniment.render import page
 from muniment.render.body import Body
+from muniment.render.inspection import redact_markup
 from muniment.render.known import Known
 from muniment.render.shown import WHOLE, Limits
 from muniment.render.visible import one_line
+from muniment.secrets import Redactor, new_key
 
 CLIPPED = Limits(output=10_000)
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -40,6 +42,10 @@ class Request(Struct, frozen=True):
     force: bool = False
     key: bytes | None = None
     """What secrets are told apart by; a new one for every page, unless pages shall share it."""
+
+    def redactor(self) -> Redactor:
+        """Return what takes the secrets out of a page."""
+        return Redactor(self.key or new_key(), active=self.redact)
 
     @property
     def whole(self) -> bool:
@@ -63,7 +69,7 @@ class Written(Struct, frozen=True):
 def default_name(known: Known) -> str:
     """`2026-03-19-console-work.html`"""
     day = (known.facts.started or "undated")[:10]
-    name = known.facts.slug or known.listed.session_id[:8]
+    name = Redactor().line(known.facts.slug or "") or known.listed.session_id[:8]
     return f"{_NAME.sub('-', f'{day}-{name}').strip('-.')[:100]}.html"
 
 
@@ -121,23 +127,11 @@ class _Making:
     """A page while it is made."""
 
     def __init__(self, known: Known, request: Request) -> None:
-        self.known, self.request = known, request
-        self.found: set[str] = set()
-        """The placeholders of the secrets that were taken out."""
+        self.given, self.request = known, request
         self.size = 0
-        self.body = Body(known, self._hide(), WHOLE if request.full else CLIPPED)
-
-    def _hide(self) -> Callable[[str], str]:
-        if not self.request.redact:
-            return lambda text: text
-        key = self.request.key or secrets.new_key()
-
-        def hide(text: str) -> str:
-            clean, found = secrets.redact(text, key)
-            self.found.update(secrets.placeholder(one.rule, text[one.start : one.end], key) for one in found)
-            return clean
-
-        return hide
+        self.redactor = request.redactor()
+        self.body = Body(known, self.redactor, WHOLE if request.full else CLIPPED)
+        self.known = self.body.known
 
     def pieces(self, spool: IO[bytes]) -> Iterator[bytes]:
         """The page, piece by piece."""
@@ -152,23 +146,21 @@ class _Making:
         yield self._counted(_bytes(page.closing(self.known)))
 
     def _opening(self) -> bytes:
-        made_from = stamp(self.known, self.request)
-        return _bytes("".join(page.opening(self.body, self._title(), made_from, self._redacted(), self._told())))
-
-    def _redacted(self) -> int | None:
-        return len(self.found) if self.request.redact else None
+        made_from = stamp(self.given, self.request)
+        head, *rest = page.opening(self.body, self._title(), made_from, self.redactor.count, self._told())
+        return _bytes(head + redact_markup("".join(rest), self.redactor))
 
     def _title(self) -> str:
         """A title made of the first prompt is cut: taken from where it was whole, no secret is cut with it."""
         if self.request.title:
-            return self.request.title
+            return self.redactor.line(self.request.title)
         own = one_line(self.known.title, 200)
         if self.known.facts.title or not self.body.entries or self.body.entries[0].round > 1:
             return own
         return self.body.entries[0].preview or own
 
     def _chosen(self) -> Callable[[int], bool]:
-        request, tags = self.request, self.known.tags
+        request, tags = self.request, self.given.tags
         first, last = request.span(self.known.facts.rounds)
         return lambda number: (
             first <= number <= last and (request.engagement is None or tags.get(number) == request.engagement)
@@ -186,7 +178,7 @@ class _Making:
         return piece
 
     def written(self, path: str) -> Written:
-        return Written(path, self.size, len(self.body.entries), self._redacted())
+        return Written(path, self.size, len(self.body.entries), self.redactor.count)
 
 
 def _bytes(text: str) -> bytes:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.model import Facts, codec
 from muniment.model.engagements import Ingested, KeptEngagement
+from muniment.secrets import Redactor
 from muniment.store import engagements, head
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.session_table import Listed
 
-PAGE_VERSION = 2
+PAGE_VERSION = 3
 """Raised when pages come out differently, so that a site is written anew."""
-CUT_TITLE = 190
-"""Titles of this length were cut where they were made."""
 
 
 class Known(Struct, frozen=True):
@@ -38,9 +37,8 @@ class Known(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """One line. A title that was cut loses its last word: half a secret is no longer told as one."""
-        title = " ".join(self.facts.display_title.split())
-        return title if len(title) < CUT_TITLE else f"{title.rpartition(' ')[0] or title.removesuffix('…')}…"
+        """The name of the session, on one line."""
+        return " ".join(self.facts.display_title.split())
 
     @property
     def summary(self) -> str:
@@ -53,6 +51,17 @@ class Known(Struct, frozen=True):
     def agent(self) -> str:
         named = self.ingested.agent_name if self.ingested else None
         return named or self.facts.agent_name or self.listed.agent_id
+
+    def redacted(self, redactor: Redactor) -> Known:
+        """Return the same without secrets; subagents keep the ids under which they lie in the store."""
+        return structs.replace(
+            self,
+            listed=redactor.record(self.listed),
+            facts=redactor.record(self.facts),
+            sides={id_: redactor.record(facts) for id_, facts in self.sides.items()},
+            ingested=self.ingested and redactor.record(self.ingested),
+            tags={number: redactor.line(id_) for number, id_ in self.tags.items()},
+        )
 
     def stamp(self, *options: object) -> str:
         """The same as long as a page of it would be."""

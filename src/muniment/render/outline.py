@@ -8,35 +8,28 @@ Both number the items alike, so that a page can lay out the whole and fetch what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any, cast
-
-from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Round, Text, Thinking, Tool, Unknown
-from muniment.model.codec import mapping
 from muniment.render import markdown, results, tools
-from muniment.render.fields import TOO_DEEP, spelt_json
+from muniment.render.fields import spelt_json
 from muniment.render.light import light as light
 from muniment.render.shown import SHOWN, WHOLE, Item, Kind, Light, Limits, ToolShown, kind_of
 from muniment.render.visible import clip, visible
 
 __all__ = ["SHOWN", "WHOLE", "Item", "Kind", "Light", "Limits", "ToolShown", "items", "kind_of", "light"]
 
-Redact = Callable[[str], str]
-MAX_DEPTH = 100
-"""Of a value of JSON; no tool nests deeper, and Python's own limit is near."""
-
 
 def items(
     rounds: Iterable[Round],
     start: int = 0,
     wanted: range | None = None,
-    redact: Redact | None = None,
     limits: Limits = SHOWN,
 ) -> Iterator[Item]:
-    """The items of these rounds, numbered from `start`; of those, only the wanted ones are rendered and given."""
+    """The items of these rounds, numbered from `start`; of those, only the wanted ones are rendered and given.
+
+    Whoever shows them to others takes the secrets out of the rounds first."""
     n = start
     for round_ in rounds:
         for message in round_.messages:
@@ -45,9 +38,7 @@ def items(
                 if kind is None:
                     continue
                 if wanted is None or n in wanted:
-                    opened = results.opened(block)
-                    shown = redacted(opened, redact) if redact else opened
-                    yield _item(n, kind, round_.number, message, shown, limits)
+                    yield _item(n, kind, round_.number, message, results.opened(block), limits)
                 n += 1
                 if wanted is not None and n >= wanted.stop:
                     return
@@ -95,34 +86,3 @@ def _written(text: str, limits: Limits) -> tuple[str, int]:
 
 def _plain(text: str) -> str:
     return escape(visible(text))
-
-
-# -- redaction
-
-
-def redacted(block: Block, hide: Redact) -> Block:
-    """The block with every string that could be shown passed through `hide`."""
-    match block:
-        case Tool():
-            output = block.output and tuple(cast("Any", redacted(part, hide)) for part in block.output)
-            name = hide(block.name) if block.name else block.name
-            return structs.replace(block, name=name, input=_hidden(block.input, hide), output=output)
-        case Text(text) | Thinking(text) | Compaction(text):
-            return structs.replace(block, text=hide(text))
-        case Event(kind, text):
-            return structs.replace(block, kind=hide(kind), text=hide(text))
-        case Unknown(kind, value, damage):
-            return structs.replace(block, kind=hide(kind), value=_hidden(value, hide), damage=hide(damage))
-        case Media():
-            return block
-
-
-def _hidden(value: Any, hide: Redact, depth: int = 0) -> Any:
-    if depth > MAX_DEPTH:
-        return TOO_DEEP
-    if isinstance(value, str):
-        return hide(value)
-    if isinstance(value, list):
-        return [_hidden(item, hide, depth + 1) for item in cast("list[Any]", value)]
-    said = mapping(value)
-    return {hide(k): _hidden(v, hide, depth + 1) for k, v in said.items()} if isinstance(value, dict) else value

@@ -18,7 +18,7 @@ from muniment.model.engagements import KeptEngagement
 from muniment.model.words import many
 from muniment.render.blocks import words
 from muniment.render.body import Body, Entry
-from muniment.render.cards import Hide, card, method
+from muniment.render.cards import card, method
 from muniment.render.known import Known
 
 MARK = "<!doctype html>\n<!-- a page of muniment"
@@ -68,18 +68,18 @@ def foot(note: str) -> str:
 
 
 def opening(body: Body, title: str, stamp: str, secrets: int | None, chosen: str) -> Iterator[str]:
-    """Everything before the first round."""
+    """Everything before the first round, its first piece up to the beginning of the body."""
     known = body.known
     day = (known.facts.started or "")[:10]
-    yield head(body.hide(" · ".join(filter(None, (title, known.agent, day)))), stamp)
+    yield head(body.redactor.text(" · ".join(filter(None, (title, known.agent, day)))), stamp)
     yield '<body>\n<a class="skip" href="#conversation">To the conversation</a>\n'
     yield from _bar(body)
     yield '<div class="page">\n'
     yield from _rounds(body)
     yield '<main>\n<header class="about">\n'
-    yield f"<h1>{words(body.hide(title))}</h1>\n"
+    yield f"<h1>{words(title)}</h1>\n"
     if known.summary:
-        yield f'<p class="summary">{words(body.hide(known.summary))}</p>\n'
+        yield f'<p class="summary">{words(known.summary)}</p>\n'
     yield from _facts(body, chosen)
     yield f'<p class="safe">{_secrets(secrets)}</p>\n</header>\n'
     yield from _engagements(body)
@@ -136,7 +136,7 @@ def _facts(body: Body, chosen: str) -> Iterator[str]:
     yield '<dl class="facts">'
     for name, value in said.items():
         if value:
-            yield f"<div><dt>{name}</dt><dd>{words(body.hide(value))}</dd></div>"
+            yield f"<div><dt>{name}</dt><dd>{words(value)}</dd></div>"
     yield "</dl>\n"
 
 
@@ -157,7 +157,7 @@ def _engagements(body: Body) -> Iterator[str]:
     found = [engagement for engagement in body.known.engagements if engagement.engagement_id in shown]
     if found:
         yield '<section class="engagements"><h2>What was done</h2>\n'
-        yield from (card(engagement, body.hide, "") for engagement in found)
+        yield from (card(engagement, "") for engagement in found)
         yield "</section>\n"
 
 
@@ -169,15 +169,15 @@ def _rounds(body: Body) -> Iterator[str]:
     yield '<nav aria-label="Rounds"><details open><summary>Rounds</summary>\n'
     for id_, group in groupby(body.entries, key=lambda entry: entry.engagement):
         if id_:
-            yield _topic(topics.get(id_), id_, body.hide)
+            yield _topic(topics.get(id_), id_)
         yield f"<ol>{''.join(map(_row, group))}</ol>\n"
     yield "</details></nav>\n"
 
 
-def _topic(engagement: KeptEngagement | None, id_: str, hide: Hide) -> str:
+def _topic(engagement: KeptEngagement | None, id_: str) -> str:
     if engagement is None:
-        return f'<p class="topic">{words(hide(id_))}</p>'
-    return f'<p class="topic">{method(engagement)} {words(hide(engagement.topic))}</p>'
+        return f'<p class="topic">{words(id_)}</p>'
+    return f'<p class="topic">{method(engagement)} {words(engagement.topic)}</p>'
 
 
 def _row(entry: Entry) -> str:

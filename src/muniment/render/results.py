@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from muniment.model import Block, Text, Tool
+from muniment.model import Block, Round, Text, Tool
 from muniment.model.codec import mapping
 
 _ENVELOPE = re.compile(r'\s*\{\s*"(?:output|metadata)"')
@@ -48,6 +48,12 @@ def opened(block: Block) -> Block:
             return structs.replace(block, output=(structs.replace(part, text=spelt),))
         case _:
             return block
+
+
+def open_round(round_: Round) -> Round:
+    """Return a round in which the result of every call is opened."""
+    messages = (structs.replace(message, blocks=tuple(map(opened, message.blocks))) for message in round_.messages)
+    return structs.replace(round_, messages=tuple(messages))
 
 
 def _spelt(text: str) -> str | None:

@@ -11,15 +11,17 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from muniment import files, secrets
+from muniment import files
 from muniment.errors import Conflict
 from muniment.model.words import many
 from muniment.render import html, known, page
 from muniment.render.blocks import words
-from muniment.render.cards import Hide, card
+from muniment.render.cards import card
 from muniment.render.html import Request, Written
+from muniment.render.inspection import redact_markup
 from muniment.render.known import Known
 from muniment.render.visible import one_line
+from muniment.secrets import new_key
 from muniment.store.index import Index
 from muniment.store.layout import Layout, is_session_id
 
@@ -37,7 +39,7 @@ class Site(Struct, frozen=True):
 
 def write(layout: Layout, folder: Path, request: Request, report: Callable[[Written], None]) -> Site:
     """The index and a page for each session below a folder."""
-    request = structs.replace(request, key=request.key or secrets.new_key())
+    request = structs.replace(request, key=request.key or new_key())
     if folder.exists() and not folder.is_dir():
         raise Conflict(f"{folder} is no folder", "nothing was written; a site has many files")
     html.refuse_overwrite(folder / "index.html", request.force)
@@ -73,37 +75,34 @@ def _remove_forgotten(folder: Path, kept: set[str]) -> None:
 
 def index(sessions: list[Known], request: Request) -> bytes:
     """The page that leads to all others."""
-    hide = _hide(request)
-    return "".join(_pieces(sessions, request.title or "Sessions", hide)).encode("utf-8", "replace")
+    redactor = request.redactor()
+    title = redactor.line(request.title or "Sessions")
+    pieces = _pieces([session.redacted(redactor) for session in sessions], title)
+    foot = page.foot("Written by muniment.")
+    return f"{page.head(title)}{redact_markup(''.join(pieces), redactor)}{foot}".encode("utf-8", "replace")
 
 
-def _hide(request: Request) -> Hide:
-    key = request.key or secrets.new_key()
-    return (lambda text: secrets.redact(text, key)[0]) if request.redact else (lambda text: text)
-
-
-def _pieces(sessions: list[Known], title: str, hide: Hide) -> Iterator[str]:
+def _pieces(sessions: list[Known], title: str) -> Iterator[str]:
     work = sum(len(session.engagements) for session in sessions)
-    yield page.head(title)
     yield '<body>\n<div class="bar" role="toolbar" aria-label="View" hidden><div class="find">'
     yield '<input type="search" placeholder="Search this page" aria-label="Search this page"><output></output></div>'
     yield '<div class="rest"><button type="button" data-do="theme">Theme</button></div></div>\n'
     yield f'<div class="page index"><main><header class="about"><h1>{words(title)}</h1>'
     yield f'<p class="summary">{many(len(sessions), "session")}, {many(work, "engagement")}</p></header>\n'
     for day, of_day in groupby(sessions, key=lambda session: (session.listed.started or "undated")[:10]):
-        yield from _day(day, of_day, hide)
-    yield f"</main></div>\n{page.foot('Written by muniment.')}"
+        yield from _day(day, of_day)
+    yield "</main></div>\n"
 
 
-def _day(day: str, sessions: Iterable[Known], hide: Hide) -> Iterator[str]:
+def _day(day: str, sessions: Iterable[Known]) -> Iterator[str]:
     work, ghosts = _parted(sessions)
     yield f'<section class="round"><h2>{words(day)}</h2>\n'
     for session in work:
-        yield from _session(session, hide)
+        yield from _session(session)
     if ghosts:
         yield f'<details class="ghosts"><summary>{len(ghosts):,} without substantive work</summary>\n'
         for session in ghosts:
-            yield from _session(session, hide)
+            yield from _session(session)
         yield "</details>\n"
     yield "</section>\n"
 
@@ -116,10 +115,10 @@ def _parted(sessions: Iterable[Known]) -> tuple[list[Known], list[Known]]:
     return parts
 
 
-def _session(session: Known, hide: Hide) -> Iterator[str]:
+def _session(session: Known) -> Iterator[str]:
     listed = session.listed
     link = f"{FOLDER}/{listed.session_id}.html"
-    title = one_line(hide(session.title), 160)
+    title = one_line(session.title, 160)
     yield f'<article class="item session"><h3><a href="{link}">{words(title)}</a></h3>'
     about = (
         session.agent,
@@ -127,8 +126,8 @@ def _session(session: Known, hide: Hide) -> Iterator[str]:
         page.minute(listed.started)[11:],
         f"{listed.rounds:,} round{'' if listed.rounds == 1 else 's'}",
     )
-    yield f'<p class="line">{"".join(f"<span>{words(hide(one))}</span>" for one in about if one)}</p>'
+    yield f'<p class="line">{"".join(f"<span>{words(one)}</span>" for one in about if one)}</p>'
     if session.summary:
-        yield f'<p class="summary">{words(hide(session.summary))}</p>'
-    yield from (card(engagement, hide, link) for engagement in session.engagements)
+        yield f'<p class="summary">{words(session.summary)}</p>'
+    yield from (card(engagement, link) for engagement in session.engagements)
     yield "</article>\n"

@@ -1,35 +1,22 @@
 """Text as a person can trust it: what would hide or turn words around is shown as a sign, and long text is cut in the
 middle, with how much is missing.
 
-Colours of a terminal are left out, which also shows what was printed as concealed. Joiners stay where scripts and
-emoji need them.
+Colours of a terminal are left out, which also shows what was printed as concealed.
 """
 
 from __future__ import annotations
 
 import re
 
+from muniment.model.controls import plain
+
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _NEWLINES = re.compile(r"\r\n?")
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-    "|(?<![\u0600-\U0003ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0600-\U0003ffff])"
-)
-"""Controls, bidirectional marks, characters without width or ink, tags, and halves of characters."""
 
 
 def visible(text: str) -> str:
     """The text with a sign for every character that cannot be seen; newlines and tabs stay."""
-    text = _NEWLINES.sub("\n", _COLOURS.sub("", text))
-    return _HIDDEN.sub(_sign, text)
-
-
-def _sign(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 32:
-        return chr(0x2400 + code)
-    return "\ufffd" if 0xD800 <= code < 0xE000 else f"‹U+{code:04X}›"
+    return plain(_NEWLINES.sub("\n", _COLOURS.sub("", text)))
 
 
 def one_line(text: str, limit: int = 160) -> str:

@@ -20,6 +20,7 @@ from muniment.search import scope
 from muniment.search.query import KINDS, Query, teach
 from muniment.search.texts import Texts
 from muniment.search.touched import touching
+from muniment.secrets import Redactor
 from muniment.store import terms
 from muniment.store.index import Index
 from muniment.store.layout import Layout
@@ -59,7 +60,7 @@ def search(layout: Layout, query: Query) -> list[Hit]:
     terms_ = asked(query)
     with Index(layout) as index:
         teach(index)
-        return hits(layout, index, query, terms_, touching(layout, index, query))
+        return hits(layout, index, query, terms_, touching(layout, index, query), Redactor.off())
 
 
 def asked(query: Query) -> list[Term]:
@@ -71,21 +72,52 @@ def asked(query: Query) -> list[Term]:
 
 
 def hits(
-    layout: Layout, index: Index, query: Query, asked: Sequence[Term], sessions: Sequence[str] | None
+    layout: Layout,
+    index: Index,
+    query: Query,
+    asked: Sequence[Term],
+    sessions: Sequence[str] | None,
+    redactor: Redactor,
 ) -> list[Hit]:
-    """The best hits of an open index, in these sessions or in all."""
+    """The best hits of an open index, in these sessions or in all; found with their secrets, shown without."""
     compared = terms.needs_comparing(asked)
     highlight = terms.pattern(asked)
     known = Texts(layout, index)
+    once = _Once(known)
     found: list[Hit] = []
     for row, score in _rows(index, query, terms.expression(asked), sessions):
         text = known.of(row)
         if compared and text is not None and not terms.holds(text, compared):
             continue
-        found.append(_hit(row, score, *_snippet(text or "", highlight)))
+        whole = text
+        if redactor.active:
+            text = known.redacted(row, redactor)
+        hit = _hit(redactor.record(row), score, *_snippet(text or "", highlight))
+        if (copied := once.copied_at(row, whole, len(found))) is None:
+            found.append(hit)
+        elif row.sidechain is None:
+            found[copied] = hit
         if len(found) == query.limit:
             break
     return found
+
+
+class _Once:
+    """Which hits are copies: a subagent that sums up a session begins with all that was said in it."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.known: dict[tuple[int, str, str], tuple[int, Row]] = {}
+
+    def copied_at(self, row: Row, text: str | None, position: int) -> int | None:
+        """Return the position of the hit that has the same words of the same time in another part of the session."""
+        if text is None:
+            return None
+        at, other = self.known.setdefault((row.session, row.kind, text), (position, row))
+        if other.sidechain == row.sidechain:
+            return None
+        time = self.texts.time_of(row)
+        return at if time and time == self.texts.time_of(other) else None
 
 
 # -- ranking

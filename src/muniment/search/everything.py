@@ -10,6 +10,7 @@ from muniment.search.blocks import Hit, asked, hits
 from muniment.search.engagements import FoundEngagement, every
 from muniment.search.query import Query, teach
 from muniment.search.touched import Touched, touched
+from muniment.secrets import Redactor
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 
@@ -38,8 +39,11 @@ class Searched(Struct, frozen=True):
     """Sessions that were understood as engagements, ghosts included."""
 
 
-def find(layout: Layout, query: Query) -> Findings:
-    """Engagements, sessions that touched the file, and blocks. Raises NotFound if the words hold no letter."""
+def find(layout: Layout, query: Query, redactor: Redactor | None = None) -> Findings:
+    """Engagements, sessions that touched the file, and blocks. Raises NotFound if the words hold no letter.
+
+    With a redactor they are given without secrets, for whoever is not the owner of the archive."""
+    redactor = redactor or Redactor.off()
     words = asked(query) if query.text or query.kinds else []
     with Index(layout) as index:
         teach(index)
@@ -47,9 +51,9 @@ def find(layout: Layout, query: Query) -> Findings:
         engagements = () if query.kinds else islice(every(layout, index, query, files), query.limit)
         sessions = None if files is None else [file.session_id for file in files]
         return Findings(
-            tuple(engagements),
-            tuple(files or ())[: query.limit],
-            tuple(hits(layout, index, query, words, sessions)) if words else (),
+            tuple(map(redactor.record, engagements)),
+            tuple(map(redactor.record, (files or ())[: query.limit])),
+            tuple(hits(layout, index, query, words, sessions, redactor)) if words else (),
         )
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from muniment.errors import NotFound, StoreError
 from muniment.model import Block, Message, Round, Tool
+from muniment.secrets import Redactor
 from muniment.store import rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
@@ -56,11 +57,27 @@ class Texts:
 
     def of(self, row: Place) -> str | None:
         """The text of a row; None if its round file is gone or damaged, which `doctor` tells."""
+        return self.redacted(row, Redactor.off())
+
+    def redacted(self, row: Place, redactor: Redactor) -> str | None:
+        """The same without secrets. They are looked for in the block, whole: the words of an input lack the names of
+        its members, and a snippet may hold half a secret."""
         try:
-            found = _own(row, self._messages(row)) or _own(row, rounds.load(self._shelf(row), row.round).messages)
+            found = _own(row, self._messages(row), redactor)
+            found = found or _own(row, rounds.load(self._shelf(row), row.round).messages, redactor)
         except (NotFound, StoreError):
             return None
         return found[self._which(row) % len(found)] if len(found) > 1 else found[0] if found else None
+
+    def time_of(self, row: Place) -> str | None:
+        """When the text of a row was said."""
+        try:
+            messages = self._messages(row) or rounds.load(self._shelf(row), row.round).messages
+        except (NotFound, StoreError):
+            return None
+        blocks = [block for message in messages for block in message.blocks]
+        refs = [block.result if isinstance(block, Tool) and row.kind == "result" else block.ref for block in blocks]
+        return next((ref.at for ref in refs if ref and ref.offset == row.offset), None)
 
     def tools(self, row: Place) -> list[Tool]:
         """The calls of the record that a row comes from."""
@@ -103,10 +120,10 @@ class Texts:
         return self.index.rows(sql, *place)[0][0]
 
 
-def _own(row: Place, messages: tuple[Message, ...]) -> list[str]:
-    """The texts of a row's place, as they were indexed."""
-    own = (row.kind, row.offset)
-    told = (text for (_, kind, _, _, offset), text in placed(Round(row.round, messages)) if (kind, offset) == own)
+def _own(row: Place, messages: tuple[Message, ...], redactor: Redactor) -> list[str]:
+    """The texts of a row's place, as they were indexed but for their secrets."""
+    own, shown = (row.kind, row.offset), redactor.round(Round(row.round, messages))
+    told = (text for (_, kind, _, _, offset), text in placed(shown) if (kind, offset) == own)
     return [text for text in told if text and not text.isspace()]
 
 

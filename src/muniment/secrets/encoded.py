@@ -1,80 +1,132 @@
-"""Secrets that are written in another way: as base64, or in an address with its signs as `%2F`.
+"""Readings of what is written in a code: base64, and addresses with their signs as `%2F`.
 
-What looks so is decoded and searched, and what is found is told as the place of its encoded form. Base64 has to decode
-to plain text, and base64 that is broken into lines is taken line by line. One layer is removed, not several.
+All pieces that look so are decoded into one text, which is searched once. Base64 has to decode to plain text; pictures,
+programs and hashes do not. It may be broken into lines. One layer is removed at a time.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
-from urllib.parse import unquote_to_bytes
+from itertools import accumulate
 
-from muniment.secrets.pattern import Pattern
-from muniment.secrets.rule import Rule
+from muniment.secrets.pattern import Pattern, Span
+from muniment.secrets.views import View
 
-Hidden = tuple[Rule, int, int]
-Search = Callable[[bytes], Iterator[Hidden]]
+_APART = b"\n\x00\n"
+"""Between two pieces: no secret reaches over it."""
+_FEWEST = 6
+"""Groups of four signs that must be text: as much as holds the shortest secret worth finding, eighteen bytes."""
+_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_PREFIX = r"[ \t]*(?:[0-9]{1,7}(?:\t|:|\xe2\x86\x92))?[ \t>|\"'#-]{0,8}"
+"""What a listing writes before a line."""
+_LINE = re.compile(rb"(?:\A|[^A-Za-z0-9+/]|\n" + _PREFIX.encode("ascii") + rb")([A-Za-z0-9+/]+)")
+_MARK = re.compile(rb"%(?=[0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
 
-_GLANCE = 64
-"""Signs that tell whether base64 is text: nearly all of it is names, paths, hashes or pictures."""
-_TEXT = frozenset(b"\t\n\r" + bytes(range(32, 127)))
+Places = Callable[[int, int], Span]
+Piece = tuple[int, bytes, Places]
+"""Where a piece begins in the text, what it says, and where in the piece a span of that lies."""
 
 
-def find(data: bytes, search: Search) -> Iterator[Hidden]:
-    """What `search` finds in the decoded pieces, as places in the encoded text."""
-    yield from _in_base64(data, search)
-    if b"%" in data:
-        yield from _in_addresses(data, search)
+def read(data: bytes) -> Iterator[View]:
+    """What the pieces in base64 say, and what the addresses say."""
+    for pieces in (_in_base64, _in_addresses):
+        if found := list(pieces(data)):
+            yield _view(found)
 
 
-def _in_base64(data: bytes, search: Search) -> Iterator[Hidden]:
+def _view(pieces: list[Piece]) -> View:
+    starts: list[int] = []
+    size = 0
+    for _, said, _ in pieces:
+        starts.append(size)
+        size += len(said) + len(_APART)
+
+    def place(start: int, end: int) -> Span:
+        number = bisect_right(starts, start) - 1
+        offset, said, places = pieces[number]
+        # A pattern may have taken a sign of what stands between the pieces.
+        first, last = places(min(start - starts[number], len(said) - 1), min(len(said), end - starts[number]))
+        return offset + first, offset + last
+
+    return View(_APART.join(said for _, said, _ in pieces), place)
+
+
+def _in_base64(data: bytes) -> Iterator[Piece]:
     for start, end in _base64().every(data):
-        if not _is_text(data[start : min(end, start + _GLANCE)]):
-            continue
-        for rule, first, last in search(_decoded(data[start:end])):
-            yield rule, start + first // 3 * 4, min(end, start + -(-last // 3) * 4)
+        lines = list(_lines(data, start, end))
+        signs = b"".join(data[first:last] for first, last in lines)
+        whole = signs[:-1] if len(signs) % 4 == 1 else signs
+        said = base64.b64decode(whole + b"=" * (-len(whole) % 4))
+        yield 0, said, _among_lines(lines)
 
 
-def _is_text(signs: bytes) -> bool:
-    return all(byte in _TEXT for byte in _decoded(signs))
+def _lines(data: bytes, start: int, end: int) -> Iterator[Span]:
+    """Where the signs of each line lie. A line that begins with one `+` too many was added in a diff."""
+    for line in _LINE.finditer(data, start, end):
+        first, last = line.span(1)
+        padding = data[last : last + 2].count(b"=")
+        is_added = first > start + 1 and (last + padding - first) % 4 == 1 and data[first] == ord("+")
+        yield first + is_added, last
 
 
-def _decoded(signs: bytes) -> bytes:
-    return base64.b64decode(signs[: len(signs) & ~3])
+def _among_lines(lines: list[Span]) -> Places:
+    """Where the groups of signs for some bytes lie, line breaks counted."""
+    counts = list(accumulate((last - first for first, last in lines), initial=0))
+
+    def place(sign: int) -> int:
+        number = min(bisect_right(counts, sign), len(lines)) - 1
+        return min(lines[number][0] + sign - counts[number], lines[-1][1] - 1)
+
+    return lambda first, last: (place(first // 3 * 4), place(-(-last // 3) * 4 - 1) + 1)
 
 
-def _in_addresses(data: bytes, search: Search) -> Iterator[Hidden]:
+def _in_addresses(data: bytes) -> Iterator[Piece]:
+    if b"%" not in data:
+        return
     for start, end in _address().every(data):
         piece = data[start:end]
-        found = list(search(unquote_to_bytes(piece)))
-        if found:
-            places = _places(piece)
-            yield from ((rule, start + places[first], start + places[last]) for rule, first, last in found)
+        yield start, _unescaped(piece), _among_escapes(piece)
 
 
-def _places(piece: bytes) -> list[int]:
-    """Where each decoded byte begins, and where the last one ends."""
-    places: list[int] = []
-    at = 0
-    for escape, _ in _escape().every(piece):
-        places += range(at, escape + 1)
-        at = escape + 3
-    return [*places, *range(at, len(piece) + 1)]
+def _unescaped(piece: bytes) -> bytes:
+    """Quoted-printable is the same code with another sign, and is read at the speed of C. A `%` that escapes nothing
+    stays as it is."""
+    return binascii.a2b_qp(_MARK.sub(b"=", piece.replace(b"=", b"=3D")))
+
+
+def _among_escapes(piece: bytes) -> Places:
+    """Where decoded bytes lie; the escapes are counted at the first use, which is seldom."""
+    ends: list[int] = []
+
+    def place(byte: int) -> int:
+        return byte + 2 * bisect_right(ends, byte)
+
+    def places(first: int, last: int) -> Span:
+        if not ends:
+            ends.extend(escape.start() - 2 * number + 1 for number, escape in enumerate(_ESCAPE.finditer(piece)))
+        return place(first), place(last)
+
+    return places
 
 
 @cache
 def _base64() -> Pattern:
-    """At least as much as holds the shortest secret worth finding: eighteen bytes."""
-    return Pattern(r"[A-Za-z0-9+/]{24,}={0,2}")
+    """Text in base64, by the signs that bytes below 128 leave: in a group of four, each has half of them or fewer."""
+    first = "[CDI-Za-f]"
+    second = "[" + "".join(re.escape(sign) for at, sign in enumerate(_SIGNS) if not at & 8) + "]"
+    third = "[" + "".join(re.escape(sign) for at, sign in enumerate(_SIGNS) if not at & 2) + "]"
+    text = f"(?:{first}{second}{third}[A-Za-z0-9+/])"
+    line = r"[A-Za-z0-9+/]{16,}"
+    more = rf"(?:[\"']?\r?\n{_PREFIX}{line})*(?:[\"']?\r?\n{_PREFIX}[A-Za-z0-9+/]{{2,15}}={{0,2}})?"
+    return Pattern(rf"(?:\A|[^A-Za-z0-9+/]){text}{{{_FEWEST},}}[A-Za-z0-9+/]*{more}={{0,2}}", groups=False)
 
 
 @cache
 def _address() -> Pattern:
-    return Pattern(r"""[^\s"'`<>\\]*%[0-9A-Fa-f]{2}[^\s"'`<>\\]*""")
-
-
-@cache
-def _escape() -> Pattern:
-    return Pattern("%[0-9A-Fa-f]{2}")
+    return Pattern(r"""[^\s"'`<>\\]*%[0-9A-Fa-f]{2}[^\s"'`<>\\]*""", groups=False)

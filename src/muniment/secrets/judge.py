@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import math
 import re
 from collections import Counter
@@ -24,6 +25,8 @@ _BY_CHANCE = len(_PAIRS) / 26**2
 LIKELY, SURE = 3.5, 5.0
 """How many standard deviations above chance make words."""
 
+LONG_SIGNS, SHORT_WORD = 32, 6
+
 _HEX = re.compile(r"[0-9a-f]{16,}|[0-9A-F]{16,}")
 """Hexadecimal digits have pairs of their own."""
 _MIDST = re.compile(r"[A-Za-z0-9+/]{8}[+/]$")
@@ -35,10 +38,11 @@ _PLACEHOLDER = re.compile(
 _FILLER = re.compile(r"x{4}|X{4}|\*{3}|\.{3}|…|_{4}|-{4}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _EXPRESSION = re.compile(
-    r"[$<{%@&#*]|(?:process|os|env|self|this|config|settings|secrets|vars|data|args|options|params|request|response)\.|"
+    r"[<{]|[$%@&#*](?:[{(]|[\w.:-]*%?$)|(?:process|os|env|self|this|config|settings|secrets|vars|data|args|options|params|request|response)\.|"
     r"(?:sha\d+|md5)[-:=]|[~.]{0,2}/|[a-z]+://|[A-Z]:\\|https?:|file:|op://|0x[0-9a-f]{40}$",
     re.IGNORECASE,
 )
+_TEMPLATE = re.compile(r"\$\{|\{\{|#\{")
 _HARMLESS_NAME = re.compile(
     r"(?:^|[^a-z])(?:next|page|cursor|continuation|sync|resume|csrf|xsrf|cancel\w*|public|pub|cache|idempotency|sort|partition|"
     r"primary|foreign|stop|pad|eos|bos|unk|mask|sep|input|output|max|min|num|total|prompt|completion|design)[-_ ]?"
@@ -48,6 +52,24 @@ _HARMLESS_NAME = re.compile(
     r"izer|ize|endpoint|expir\w*)[\"'\\`]*\s*[=:,]",
     re.IGNORECASE,
 )
+_GRAMMAR_WORDS = (
+    "a an the and or for with from are was were but not has had its his her our your their been them these those which "
+    "would should could than who how why did does to of in on at is as by be it if we he she my no do can will that "
+    "this must may use using set get new when then you all any more least one two only into have also"
+)
+_GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+"""Words that sentences need and that no generator of passphrases has, or seldom."""
+_SPEAKS_OF_SECRETS = re.compile(
+    r"passw|passphrase|secret|token|credential|\b(?:login|users?|auth\w*|keys?|reset|hash\w*|fields?|input|files?)\b"
+)
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_KEY_NAME = re.compile(
+    r"(?:(?:api|access|auth|secret|private|signing|encryption|master|license|service|deploy|admin|app|client|bot|bearer|"
+    r"refresh|webhook|account|subscription)[-_ ]?(?:key|secret|token)|secret|password|passwd|bearer)[^\w-]*"
+    r"(?:(?:value|string|str|static|is|was|bearer|token|String::from)[^\w-]*)*$",
+    re.IGNORECASE,
+)
+"""Names under which a UUID is a key and not the number of something."""
 _DEFAULTS = (
     "password passwd pass pwd passw0rd password1 password123 secret s3cret hunter2 admin admin123 root toor user "
     "username guest test test123 testing tester postgres mysql mongo redis rabbitmq minio minioadmin changeit letmein "
@@ -65,9 +87,11 @@ _KNOWN = frozenset(
         "czZCaGRSa3F0MzpnWDFmQmF0M2JW",
         "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
         "QWxhZGRpbjpPcGVuU2VzYW1l",
+        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+        "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721",
     ]
 )
-"""The examples of the standards for HTTP and OAuth, which every manual repeats."""
+"""The examples of the standards for HTTP, OAuth and signatures, which every manual repeats."""
 
 
 def is_token(secret: str, name: str) -> bool:
@@ -82,16 +106,27 @@ def is_free_token(secret: str, name: str) -> bool:
 
 def is_value(secret: str, name: str) -> bool:
     """A long random value that a name calls secret."""
+    if _TEMPLATE.search(secret):
+        return False
+    if _UUID.fullmatch(secret):
+        return bool(_KEY_NAME.search(name)) and not _HARMLESS_NAME.search(name) and not is_placeholder(secret)
     return (
-        not is_placeholder(secret)
+        len(secret) >= 16
+        and not is_placeholder(secret)
         and not _HARMLESS_NAME.search(name)
         and not _EXPRESSION.match(secret)
-        and not _UUID.fullmatch(secret)
         and entropy(secret) >= 3
-        and any(c.isdigit() for c in secret)
-        and any(c.isalpha() for c in secret)
+        and _mixes_signs(secret)
         and not is_wordy(secret)
     )
+
+
+def _mixes_signs(secret: str) -> bool:
+    """Letters among digits; or, where chance gave no digit, capitals among small letters more often than in names."""
+    if any(c.isdigit() for c in secret):
+        return any(c.isalpha() for c in secret)
+    changes = sum(a.islower() and b.isupper() for a, b in pairwise(secret))
+    return len(secret) >= 20 and secret.isalpha() and changes * 6 >= len(secret)
 
 
 def is_named(secret: str, name: str) -> bool:
@@ -102,12 +137,13 @@ def is_named(secret: str, name: str) -> bool:
 def is_password(secret: str, name: str) -> bool:
     """A password that is not a word: people choose them, so less is asked of it than of a token."""
     kinds = sum(map(bool, (re.search(p, secret) for p in ("[a-z]", "[A-Z]", "[0-9]", r"[^\sA-Za-z0-9_.:/-]"))))
-    return (
+    return is_value(secret, name) or (
         kinds >= 3
         and len(secret) >= 10
         and not is_trivial(secret)
         and not _HARMLESS_NAME.search(name)
         and not _EXPRESSION.match(secret)
+        and not _TEMPLATE.search(secret)
         and entropy(secret) >= 2.8
         and not is_wordy(secret)
     )
@@ -128,6 +164,56 @@ def is_basic(secret: str, name: str) -> bool:
     return bool(password) and user.isprintable() and not is_trivial(password) and not is_placeholder(secret)
 
 
+def is_cookie(secret: str, name: str) -> bool:
+    """The pairs of a cookie header, one of which is the session of somebody."""
+    return any(is_session(value, name) for _, _, value in (pair.strip().partition("=") for pair in secret.split(";")))
+
+
+def is_session(secret: str, name: str) -> bool:
+    """The value of a session cookie: long and random."""
+    return len(secret) >= 16 and is_token(secret, name) and not _EXPRESSION.match(secret) and not is_wordy(secret)
+
+
+def is_hash(secret: str, name: str) -> bool:
+    """What a password was turned into, with its salt: good enough to try passwords against."""
+    return entropy(secret) >= 3.5 and not _FILLER.search(secret) and not is_wordy(secret)
+
+
+def is_base58_key(secret: str, name: str) -> bool:
+    """A key of a wallet: its last four bytes are the checksum of the others."""
+    number = 0
+    for sign in secret:
+        number = number * 58 + _BASE58.index(sign)
+    data = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
+
+
+def is_mnemonic(secret: str, name: str) -> bool:
+    """Twelve to twenty-four words of a wallet: a multiple of three, hardly one twice, none that only grammar needs."""
+    words = re.split("[ ,]+", secret)
+    return (
+        len(words) in (12, 15, 18, 21, 24)
+        and len(set(words)) >= len(words) - 2
+        and not _GRAMMAR.intersection(words)
+        and all(3 <= len(word) <= 8 for word in words)
+    )
+
+
+def is_passphrase(secret: str, name: str) -> bool:
+    """Four words or more that no grammar holds together, under a name that can mean nothing but a password."""
+    words = re.split("[ _.-]", secret.lower())
+    return (
+        len(words) >= 4
+        and all(3 <= len(word) <= 10 and word.isalpha() for word in words[:4])
+        and len(set(words)) == len(words)
+        and not _GRAMMAR.intersection(words)
+        and not _PLACEHOLDER.search(secret.lower())
+        and not _SPEAKS_OF_SECRETS.search(" ".join(words))
+        and not _HARMLESS_NAME.search(name)
+        and not _EXPRESSION.match(secret)
+    )
+
+
 def is_trivial(secret: str) -> bool:
     """What stands for a password in examples and on developers' own machines."""
     words = [word for word in re.split(r"%[0-9a-f]{2}|[^a-z0-9]", secret.lower()) if len(word) > 1]
@@ -138,11 +224,21 @@ def is_placeholder(secret: str) -> bool:
     """Whether it was typed by hand to stand for a secret."""
     return (
         secret in _KNOWN
-        or bool(_PLACEHOLDER.search(secret.lower()) or _FILLER.search(secret))
+        or _says_placeholder(secret)
+        or bool(_FILLER.search(secret))
         or _is_sequence(secret)
         or _is_repetition(secret[:36])
         or _is_repetition(secret[-36:])
     )
+
+
+def _says_placeholder(secret: str) -> bool:
+    """Whether a word in it says so. In many random signs a short word occurs by chance, among other letters."""
+    found = _PLACEHOLDER.search(secret.lower())
+    if not found or len(secret) < LONG_SIGNS or len(found[0]) > SHORT_WORD:
+        return bool(found)
+    around = secret[found.start() - 1 : found.start()] + secret[found.end() : found.end() + 1]
+    return not around.isalnum() or is_wordy(secret)
 
 
 def _is_sequence(secret: str) -> bool:

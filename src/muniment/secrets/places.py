@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from muniment.model import Block, Compaction, Event, Message, Round, Text, Thinking, Tool, Unknown
 from muniment.secrets.redact import preview, tag
+from muniment.secrets.redactor import Redactor
 from muniment.secrets.values import find_value
 
 Part = tuple[str, str | None, Any]
@@ -32,9 +33,11 @@ class Place(Struct, frozen=True):
 
 
 def in_round(round_: Round, key: bytes) -> Iterator[Place]:
-    """The secrets of a round, block by block."""
+    """The secrets of a round, block by block. The name of a tool may hold one too, and is given without it."""
+    hide = Redactor(key)
     for message in round_.messages:
-        for kind, tool, value in _parts(message):
+        for kind, name, value in _parts(message):
+            tool = name and hide.text(name)
             found = Counter(
                 (finding.rule.id, tag(text[finding.start : finding.end], key), preview(finding, text))
                 for text, finding in find_value(value)
@@ -45,8 +48,7 @@ def in_round(round_: Round, key: bytes) -> Iterator[Place]:
 def _parts(message: Message) -> Iterator[Part]:
     for block in message.blocks:
         yield from _of_block(block, message.role)
-    if message.raw:
-        yield "message", None, message.raw
+    yield "message", None, [message.model, message.cwd, message.branch, message.raw]
 
 
 def _of_block(block: Block, role: str) -> Iterator[Part]:
@@ -56,7 +58,7 @@ def _of_block(block: Block, role: str) -> Iterator[Part]:
         case Thinking(text):
             yield "thinking", None, text
         case Tool():
-            yield "tool-input", block.name, block.input
+            yield "tool-input", block.name, [block.name, block.input]
             yield from (("tool-output", block.name, _content(part)) for part in block.output or ())
         case Compaction(text, detail):
             yield "compaction", None, [text, detail]

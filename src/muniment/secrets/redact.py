@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
+
+from msgspec import Struct
 
 from muniment.secrets.rule import Rule
 from muniment.secrets.scan import Finding, find
@@ -22,29 +23,33 @@ def new_key() -> bytes:
     return os.urandom(32)
 
 
+class Replacement(Struct, frozen=True, gc=False):
+    """A place in a text, and what is to stand there instead."""
+
+    start: int
+    end: int
+    placeholder: str
+
+
 def redact(text: str, key: bytes) -> tuple[str, list[Finding]]:
     """The text with placeholders, and where in the given text the secrets stood."""
     found = find(text)
-    return replaced(text, found, lambda secret: tag(secret, key)), found
+    placed = [Replacement(f.start, f.end, written(f.rule, tag(text[f.start : f.end], key))) for f in found]
+    return replaced(text, placed), found
 
 
-def replaced(text: str, found: list[Finding], tag_of: Callable[[str], str]) -> str:
-    """The text with a placeholder at each of these places, which are met in order."""
+def replaced(text: str, places: list[Replacement]) -> str:
+    """Return the text with a placeholder at each of these places, given in order; itself if there are none."""
     pieces: list[str] = []
     at = 0
-    for finding in found:
-        tagged = tag_of(text[finding.start : finding.end])
-        pieces += text[at : finding.start], _written(finding.rule, tagged)
-        at = finding.end
-    return "".join([*pieces, text[at:]]) if found else text
+    for place in places:
+        pieces += text[at : place.start], place.placeholder
+        at = place.end
+    return "".join([*pieces, text[at:]]) if places else text
 
 
-def placeholder(rule: Rule, secret: str, key: bytes) -> str:
-    """What stands in the place of a secret."""
-    return _written(rule, tag(secret, key))
-
-
-def _written(rule: Rule, tag: str) -> str:
+def written(rule: Rule, tag: str) -> str:
+    """Return what stands in the place of a secret."""
     return f"[redacted:{rule.id}:{tag}]"
 
 

@@ -1,35 +1,37 @@
-"""Finding secrets: one pass over the text for how secrets begin, then one pattern at each such place.
+"""Finding secrets: a few passes over the text, each one automaton of many rules, and over every other reading of it.
 
-The pass is one search of RE2 for all beginnings at once, which makes of them the same automaton as Aho and Corasick.
+A pass is one search of RE2 for the whole patterns of its rules at once. Where one fits, the rules are asked which of
+them it is. What they say about the same bytes is kept, so that a text that repeats itself is not judged again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from muniment.secrets import encoded
+from muniment.secrets import assignments, encoded, views
 from muniment.secrets.pattern import Pattern
-from muniment.secrets.rule import Rule
+from muniment.secrets.rule import Finding as Finding
+from muniment.secrets.rule import Pass, Rule
 from muniment.secrets.rules import RULES
 
 PLACEHOLDER = r"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]"
 SHORTEST = 10
 """Signs of the shortest text that a rule could match; most strings of a record are shorter."""
-NAME_BYTES = 32
+LEAD_BYTES = 32
 """How much of what stands before a beginning may tell what it is."""
+LONGEST_TOKEN = 8192
+JUDGED_BYTES = 4096
+"""How much of a long secret is looked at to tell whether it is one."""
+LAYERS = 2
+"""How many codes may lie around a secret, such as base64 around JSON."""
 
+_WORD_BEGINS = r"(?:[^\w-]|\A)-*"
+_TOKEN_SIGNS = re.compile(rb"[^\s\"'`<>]*")
 _rank = {rule.id: number for number, rule in enumerate(RULES)}
-
-
-class Finding(Struct, frozen=True):
-    """A secret in a text: `text[start:end]`."""
-
-    rule: Rule
-    start: int
-    end: int
 
 
 def find(text: str) -> list[Finding]:
@@ -37,62 +39,105 @@ def find(text: str) -> list[Finding]:
     if len(text) < SHORTEST:
         return []
     data = text.encode("utf-8", "surrogatepass")
-    found = [*_plain(data), *(Finding(*hidden) for hidden in encoded.find(data, _plain_spans))]
+    found = list(_search(data, LAYERS))
     if not found:
         return []
     if b"[redacted:" in data:
         found = _outside(found, list(_compiled(PLACEHOLDER).every(data)))
-    merged = _merged(found)
+    merged = _merged([_whole_signs(data, finding) for finding in found])
     return merged if text.isascii() else _in_signs(data, merged)
 
 
+def _search(data: bytes, layers: int) -> Iterator[Finding]:
+    """What stands there openly, in another reading, or in a code."""
+    yield from _plain(data)
+    for view in views.read(data):
+        yield from _placed(view, _plain(view.data))
+        if layers and not view.joints:
+            yield from _placed(view, _in_codes(view.data, layers))
+    if layers:
+        yield from _in_codes(data, layers)
+
+
+def _in_codes(data: bytes, layers: int) -> Iterator[Finding]:
+    for view in encoded.read(data):
+        yield from _placed(view, _search(view.data, layers - 1))
+
+
+def _placed(view: views.View, found: Iterable[Finding]) -> Iterator[Finding]:
+    """What was found in a reading, with its place in the text."""
+    for finding in found:
+        start, end = view.place(finding.start, finding.end)
+        if not view.joints or end - start > finding.end - finding.start:
+            yield Finding(finding.rule, start, end)
+
+
 def _plain(data: bytes) -> Iterator[Finding]:
-    """What stands there openly. Where a rule found something, it is not tried again before the end of that."""
-    beginnings = _beginnings()
-    done: dict[str, int] = {}
-    at = beginnings.search(data, 0)
-    while at:
-        start, end = at
-        for rule in _candidates(data[start:end]):
-            if done.get(rule.id, 0) <= start and (finding := _matched(rule, data, start)):
-                done[rule.id] = finding.end
-                yield finding
-        at = beginnings.search(data, start + 1)
+    yield from _tokens(data)
+    for pass_ in (Pass.WORDS, Pass.ANYWHERE, Pass.BLOCKS):
+        yield from _pass(data, pass_)
+    yield from assignments.find(data)
 
 
-def _plain_spans(data: bytes) -> Iterator[tuple[Rule, int, int]]:
-    return ((finding.rule, finding.start, finding.end) for finding in _plain(data))
+def _tokens(data: bytes) -> Iterator[Finding]:
+    """The tokens, by how they begin. Most texts have none, which one search for all whole patterns says; but to say
+    where a match begins takes RE2 milliseconds, as it has to go back through a hundred patterns at once."""
+    if not _automaton(Pass.TOKENS).search(data, 0):
+        return
+    search = _token_beginnings().search
+    span = search(data, 0)
+    while span:
+        start, end = span
+        last = _TOKEN_SIGNS.match(data, end, start + LONGEST_TOKEN)
+        found = _judged(
+            Pass.TOKENS, data[max(0, start - LEAD_BYTES) : start], data[start : last.end() + 1 if last else end]
+        )
+        yield from (Finding(rule, start + first, start + last) for rule, first, last in found)
+        span = search(data, start + found[0][2] if found else end)
 
 
-def _matched(rule: Rule, data: bytes, at: int) -> Finding | None:
-    start = at - rule.behind
-    if start < 0 or (rule.apart and _inside_word(data, start)):
-        return None
-    match = _compiled(rule.pattern).match(data, start, start + rule.reach)
+def _pass(data: bytes, pass_: Pass) -> Iterator[Finding]:
+    """The findings of one pass. Where something fits, the search goes on behind it, secret or not."""
+    search = _automaton(pass_).search
+    span = search(data, 0)
+    while span:
+        start, end = span
+        # One more byte, as patterns may look at what follows.
+        found = _judged(pass_, data[max(0, start - LEAD_BYTES) : start], data[start : end + 1])
+        yield from (Finding(rule, start + first, start + last) for rule, first, last in found)
+        span = search(data, max(start + 1, found[0][2] + start if found else end))
+
+
+@lru_cache(maxsize=4096)
+def _judged(pass_: Pass, lead: bytes, piece: bytes) -> list[tuple[Rule, int, int]]:
+    """The rules of a pass that take the beginning of this piece for a secret, the strongest first."""
+    begin = _compiled(_lead_pattern(pass_)).match(piece, 0)
+    at = begin[0][1] if begin else 0
+    found = [
+        (rule, *span) for rule in _candidates(pass_, piece[at : at + 64]) if (span := _matched(rule, lead, piece, at))
+    ]
+    return sorted(found, key=lambda f: -f[2])
+
+
+def _matched(rule: Rule, lead: bytes, piece: bytes, at: int) -> tuple[int, int] | None:
+    match = _compiled(rule.pattern).match(piece, at)
     if not match:
         return None
-    begin, end = _whole_signs(data, *match[1])
-    secret = data[begin:end].decode("utf-8", "replace")
-    name = data[max(0, start - NAME_BYTES) : begin].decode("utf-8", "replace")
+    begin, end = match[1]
+    secret = piece[begin : min(end, begin + JUDGED_BYTES)].decode("utf-8", "replace")
+    name = (lead + piece[:begin]).decode("utf-8", "replace")
     fixed = max((len(start) for start in rule.starts if secret.startswith(start)), default=0)
-    return Finding(rule, begin, end) if rule.check(secret[fixed:], name) else None
+    return (begin, end) if rule.check(secret[fixed:], name) else None
 
 
-def _inside_word(data: bytes, start: int) -> bool:
-    """Whether a word goes on here. The letters of an escape (`\\n`, `\\u003d`) belong to no word."""
-    if not start:
-        return False
-    before = data[max(0, start - 12) : start]
-    return bool(_word_before().match(before, 0)) and not _escape_before().match(before, 0)
-
-
-def _whole_signs(data: bytes, start: int, end: int) -> tuple[int, int]:
+def _whole_signs(data: bytes, finding: Finding) -> Finding:
     """A bounded pattern may end inside a sign of several bytes."""
-    while start > 0 and start < len(data) and data[start] & 0xC0 == 0x80:
+    start, end = finding.start, finding.end
+    while 0 < start < len(data) and data[start] & 0xC0 == 0x80:
         start -= 1
     while end < len(data) and data[end] & 0xC0 == 0x80:
         end += 1
-    return start, end
+    return Finding(finding.rule, start, end)
 
 
 def _outside(found: list[Finding], placeholders: list[tuple[int, int]]) -> list[Finding]:
@@ -137,23 +182,40 @@ def _compiled(pattern: str) -> Pattern:
     return Pattern(pattern)
 
 
+def _lead_pattern(pass_: Pass) -> str:
+    """The pattern of what stands before a match of this pass."""
+    return _WORD_BEGINS if pass_ in (Pass.TOKENS, Pass.WORDS) else ""
+
+
 @cache
-def _beginnings() -> Pattern:
-    """Every beginning at once. The longest at a place is given; the shorter ones there are its beginnings."""
-    return Pattern("|".join(f"(?:{rule.begins})" for rule in RULES), longest=True)
+def _automaton(pass_: Pass) -> Pattern:
+    """The whole patterns of a pass at once. Of those that fit at a place the longest is given, except of blocks: a
+    command reaches to its first password and not to the last one of a long line, or each would go through that line."""
+    whole = "|".join(f"(?:{rule.pattern})" for rule in RULES if rule.search is pass_)
+    return Pattern(f"{_lead_pattern(pass_)}(?:{whole})", pass_ is not Pass.BLOCKS, groups=False)
+
+
+@cache
+def _token_beginnings() -> Pattern:
+    """How tokens begin, with a few of the signs that follow, so that a text of nothing but beginnings has none."""
+    begins = "|".join(rule.begins for rule in RULES if rule.search is Pass.TOKENS)
+    return Pattern(rf"{_WORD_BEGINS}(?:{begins})[^\s\"'`<>]{{6}}", groups=False)
 
 
 @lru_cache(maxsize=4096)
-def _candidates(beginning: bytes) -> tuple[Rule, ...]:
-    """The rules that begin so, or as its first part does."""
-    return tuple(rule for rule in RULES if _compiled(rule.begins).match(beginning, 0))
+def _candidates(pass_: Pass, beginning: bytes) -> tuple[Rule, ...]:
+    """The rules that could begin so."""
+    return tuple(rule for rule, words in _rules(pass_, beginning[:2]) if _could_begin(rule, words, beginning))
 
 
-@cache
-def _word_before() -> Pattern:
-    return Pattern(r"[\s\S]*?(?:\w|\w-)\z")
+def _could_begin(rule: Rule, words: tuple[bytes, ...], beginning: bytes) -> bool:
+    if words:
+        return beginning.startswith(words)
+    return bool(rule.before) or rule.search is Pass.BLOCKS or _compiled(rule.begins).match(beginning, 0) is not None
 
 
-@cache
-def _escape_before() -> Pattern:
-    return Pattern(r"[\s\S]*?(?:\\[nrtbf]|\\u[0-9A-Fa-f]{4}|(?:\\x1b|\\u001b|\x1b)\[[0-9;]{0,5}m)\z")
+@lru_cache(maxsize=4096)
+def _rules(pass_: Pass, first: bytes) -> tuple[tuple[Rule, tuple[bytes, ...]], ...]:
+    """The rules of a pass that may begin with these two signs, each with its fixed words."""
+    rules = ((rule, tuple(word.encode("ascii") for word in rule.starts)) for rule in RULES if rule.search is pass_)
+    return tuple((rule, words) for rule, words in rules if not words or any(word[:2] == first for word in words))

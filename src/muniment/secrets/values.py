@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from msgspec import structs
 
-from muniment.secrets.redact import replaced, tag
 from muniment.secrets.scan import Finding, find
 
 _LONGEST_NAME = 100
@@ -30,15 +29,8 @@ def find_value(value: Any) -> Iterator[tuple[str, Finding]]:
             waiting += [pair for key in reversed(members) for pair in ((key, members[key]), ("", key))]
 
 
-def redact_value(value: Any, key: bytes) -> Any:
-    """The same value with placeholders; what was given is not changed."""
-    return with_strings(
-        value, lambda name, text: replaced(text, find_named(name, text), lambda secret: tag(secret, key))
-    )
-
-
 def with_strings(value: Any, shown: Callable[[str, str], str]) -> Any:
-    """The same value with `shown(name, string)` for each of its strings, in the order in which they stand; of an
+    """The same value with `shown(string, name)` for each of its strings, in the order in which they stand; of an
     object, first the names of its members, which have no name themselves."""
     whole: list[Any] = [value]
     waiting: list[tuple[Any, Any, str]] = [(whole, 0, "")]
@@ -46,7 +38,7 @@ def with_strings(value: Any, shown: Callable[[str, str], str]) -> Any:
         holder, place, name = waiting.pop()
         item = holder[place]
         if isinstance(item, str):
-            holder[place] = shown(name, item)
+            holder[place] = shown(item, name)
         elif isinstance(item, list):
             holder[place] = parts = cast("list[Any]", item).copy()
             waiting += [(parts, number, name) for number in reversed(range(len(parts)))]
@@ -54,7 +46,7 @@ def with_strings(value: Any, shown: Callable[[str, str], str]) -> Any:
             members = cast("dict[str, Any]", item)
             holder[place] = new = dict[str, Any]()
             for member, part in members.items():
-                new[_free(shown("", member), new)] = part
+                new[_free(shown(member, ""), new)] = part
             waiting += [(new, *names) for names in reversed(list(zip(new, members, strict=True)))]
     return whole[0]
 

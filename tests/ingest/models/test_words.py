@@ -17,6 +17,7 @@ from muniment.ingest.models.answer import BadAnswer
 from muniment.ingest.skeleton import Skeleton, Turn
 from muniment.model import Facts
 from muniment.model.engagements import METHODS, PHASES
+from muniment.secrets import Redactor
 from tests.ingest.models.conftest import session
 
 
@@ -153,7 +154,7 @@ class TestSchema:
 class TestPrompt:
     @given(st.text(alphabet=string.printable + "é漢\x00\ud800", max_size=300))
     def test_a_session_stands_in_one_block_and_nowhere_else(self, text: str) -> None:
-        made = prompt.make(session(said=f"STARTS{text}ENDS"), None)
+        made = prompt.make(session(said=f"STARTS{text}ENDS"), Redactor.off())
         told = re.search(r"with the code (\w{32})", made.user)
         assert told
         nonce = told[1]
@@ -165,16 +166,16 @@ class TestPrompt:
         assert made.user.encode()
 
     def test_the_code_is_another_each_time(self) -> None:
-        assert prompt.make(session(), None).user != prompt.make(session(), None).user
+        assert prompt.make(session(), Redactor.off()).user != prompt.make(session(), Redactor.off()).user
 
     def test_the_length_is_told(self) -> None:
-        made = prompt.make(session(), None)
+        made = prompt.make(session(), Redactor.off())
         block = re.search(r"<<<session-record \w+\n(.*)\nsession-record", made.user, re.DOTALL)
         assert block
         assert f"and {len(block[1])} characters" in made.user
 
     def test_a_session_of_our_own_is_recognised(self) -> None:
-        question = prompt.make(session(), None).user
+        question = prompt.make(session(), Redactor.off()).user
         facts = Facts(session_id="x", source="claude-code")
         assert question.startswith(MARKER)
         assert is_own(Skeleton(facts, "ada", (Turn(1, user=question),)))

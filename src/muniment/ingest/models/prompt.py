@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from secrets import token_hex
 
 from msgspec import Struct, structs
@@ -18,7 +17,7 @@ from muniment.ingest.ghosts import MARKER
 from muniment.ingest.models.answer import MAX_DECISIONS, MAX_WORDS, SCHEMA
 from muniment.ingest.skeleton import Skeleton, Turn
 from muniment.model.engagements import METHODS, PHASES
-from muniment.secrets import redact
+from muniment.secrets import Redactor
 
 VERSION = 1
 """Goes up with any change of the words below: answers to other words are asked for anew."""
@@ -58,9 +57,9 @@ class Prompt(Struct, frozen=True):
         return f"{self.system}\n{self.user}"
 
 
-def make(session: Skeleton, key: bytes | None, wrong: str = "") -> Prompt:
-    """The question about a session; with a key, without its secrets. `wrong` tells what a first answer lacked."""
-    text = session_text(session, key)
+def make(session: Skeleton, redactor: Redactor, wrong: str = "") -> Prompt:
+    """The question about a session, without its secrets. `wrong` tells what a first answer lacked."""
+    text = session_text(session, redactor)
     nonce = token_hex(16)
     text = text.replace(nonce, "")
     fence = f"session-record {nonce}"
@@ -72,7 +71,7 @@ def make(session: Skeleton, key: bytes | None, wrong: str = "") -> Prompt:
         "Describe the engagements of this session as told.",
     ]
     if wrong:
-        parts.append(f"An earlier answer could not be used: {wrong}. Mind that, and answer anew.")
+        parts.append(f"An earlier answer could not be used: {redactor.text(wrong)}. Mind that, and answer anew.")
     return Prompt(SYSTEM, "\n\n".join(parts))
 
 
@@ -87,20 +86,12 @@ def with_schema(prompt: Prompt) -> Prompt:
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-def session_text(session: Skeleton, key: bytes | None) -> str:
-    """The skeleton as it is sent. Secrets go before a long text is cut, which might leave half of one."""
-    if key is None:
-        return _sendable(skeletons.text(session))
-
-    def hide(text: str) -> str:
-        return redact(text, key)[0]
-
-    turns = tuple(_redacted(turn, hide) for turn in session.turns)
-    return _sendable(hide(skeletons.text(structs.replace(session, turns=turns))))
-
-
-def _redacted(turn: Turn, hide: Callable[[str], str]) -> Turn:
-    return structs.replace(turn, user=hide(turn.user), assistant=hide(turn.assistant))
+def session_text(session: Skeleton, redactor: Redactor) -> str:
+    """The skeleton as it is sent. Secrets go before a long text is cut, which might leave half of one, and are looked
+    for once more in the very text that is sent."""
+    spoken = tuple(Turn(t.number, t.at, user=t.user, assistant=t.assistant, left_out=t.left_out) for t in session.turns)
+    shown = redactor.struct(structs.replace(session, facts=redactor.record(session.facts), turns=spoken))
+    return _sendable(redactor.text(skeletons.text(shown)))
 
 
 def _sendable(text: str) -> str:

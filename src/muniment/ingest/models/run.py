@@ -11,7 +11,6 @@ from contextlib import closing
 
 from msgspec import Struct, structs
 
-from muniment import secrets
 from muniment.errors import MunimentError
 from muniment.ingest.models import answer, batches, chat, claude, prompt
 from muniment.ingest.models.answer import BadAnswer
@@ -22,6 +21,7 @@ from muniment.ingest.models.prompt import Prompt
 from muniment.ingest.models.settings import Settings
 from muniment.ingest.skeleton import Skeleton
 from muniment.model.engagements import Extraction
+from muniment.secrets import Redactor, new_key
 
 GIVE_UP_AFTER = 3
 """Failures in a row, each after its retries: the server is down, and a thousand more questions would take a day."""
@@ -103,7 +103,7 @@ class _Run:
         self.cache = Cache(settings.cache)
         self.ledger = ledger
         self.ledger.begin(settings, env)
-        self.redaction = secrets.new_key() if settings.redact else None
+        self.redactor = Redactor(new_key(), active=settings.redact)
         self.client: Client | None = None
         self.failures = 0
         self.fresh: set[str] = set()
@@ -134,7 +134,7 @@ class _Run:
     # -- one session
 
     def question(self, session: Skeleton, wrong: str = "") -> Prompt:
-        return prompt.make(session, self.redaction, wrong)
+        return prompt.make(session, self.redactor, wrong)
 
     def extraction(self, session: Skeleton, key: str) -> Extraction:
         """What the model makes of a session, else what the offline rules do, with the reason."""

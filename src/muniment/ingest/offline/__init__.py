@@ -20,6 +20,7 @@ from muniment.ingest.offline.weights import WEIGHTS
 from muniment.ingest.skeleton import Skeleton
 from muniment.model import Facts, projects
 from muniment.model.engagements import Engagement, Extraction
+from muniment.model.words import shortened
 
 NAME = "offline-3"
 _SUMMARY_CHARS = 200
@@ -62,7 +63,7 @@ def _engagement(heard: Sequence[Heard], ranges: Sequence[range], facts: Facts) -
 def _summary(engagements: Sequence[Engagement], title: str) -> str:
     """One line: what a single engagement was and brought, or what several were."""
     if not engagements:
-        return plain(title)[:_SUMMARY_CHARS]
+        return shortened(plain(title), _SUMMARY_CHARS)
     first = engagements[0]
     told = [one.topic for one in engagements] if len(engagements) > 1 else [first.topic, first.outcome]
     line = "; ".join(filter(None, told))

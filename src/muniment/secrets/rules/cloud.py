@@ -1,6 +1,7 @@
 """Keys of clouds, hosts, databases and secret stores."""
 
-from muniment.secrets.rule import SEPARATOR, Rule, named, token
+from muniment.secrets import judge
+from muniment.secrets.rule import Rule, anywhere, named, token
 
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _AWS_SECRET = "secret[_-]?access[_-]?key|aws[_-]?secret(?:[_-]?key)?"
@@ -8,37 +9,25 @@ _AWS_SECRET = "secret[_-]?access[_-]?key|aws[_-]?secret(?:[_-]?key)?"
 CLOUD: tuple[Rule, ...] = (
     token("aws-access-key", "AWS", "AKIA ASIA ABIA ACCA", r"[A-Z2-7]{16}\b"),
     token("aws-bedrock-key", "AWS", "ABSK", r"[A-Za-z0-9+/]{100,}={0,2}"),
-    Rule(
-        "aws-secret-key",
-        "AWS",
-        f"(?i:{_AWS_SECRET})",
-        SEPARATOR + r"([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|\z)",
-        apart=False,
-    ),
-    Rule(
+    named("aws-secret-key", "AWS", _AWS_SECRET, r"[A-Za-z0-9+/]{40}", judge.is_token),
+    named(
         "aws-session-token",
         "AWS",
-        "(?i:aws[_-]?session[_-]?token|x-amz-security-token)",
-        SEPARATOR + r"([A-Za-z0-9+/=]{100,})",
-        apart=False,
+        "aws[_-]?session[_-]?token|x-amz-security-token|sessiontoken",
+        r"[A-Za-z0-9+/=]{100,}",
+        judge.is_token,
     ),
     token("google-api-key", "Google", "AIza", r"[\w-]{35}"),
     token("google-auth-key", "Google", "AQ.Ab", r"[\w-]{40,}"),
     token("google-access-token", "Google", "ya29.", r"[\w-]{30,}"),
     token("google-client-secret", "Google", "GOCSPX-", r"[\w-]{28}"),
     token("google-refresh-token", "Google", "1//0", r"[\w-]{40,}"),
-    Rule("gcp-key-id", "Google", "private_key_id", SEPARATOR + r"([0-9a-f]{40})\b"),
-    Rule("azure-account-key", "Azure", r"(?i:accountkey)", r"=([A-Za-z0-9+/]{86}={2})", apart=False),
-    Rule(
-        "azure-shared-key",
-        "Azure",
-        r"(?i:sharedaccesskey)",
-        r"=([A-Za-z0-9+/]{43,86}={1,2})",
-        apart=False,
-    ),
-    Rule("azure-sas", "Azure", r"(?:[?&;]|u0026)sig=", r"([A-Za-z0-9+/]{43,60}=?)", apart=False),
-    Rule("azure-client-secret", "Azure", r"[0-9]Q~", r"[\w.~-]{31,34}", before=r"[\w.~-]{3}", behind=3),
-    Rule("azure-devops-token", "Azure", "AZDO", r"[A-Za-z0-9]{4}\b", before="[A-Za-z0-9]{76}", behind=76),
+    named("gcp-key-id", "Google", "private_key_id", r"[0-9a-f]{40}", judge.is_token),
+    anywhere("azure-account-key", "Azure", r"(?i:accountkey)", r"=([A-Za-z0-9+/]{86}={2})"),
+    anywhere("azure-shared-key", "Azure", r"(?i:sharedaccesskey)", r"=([A-Za-z0-9+/]{43,86}={1,2})"),
+    anywhere("azure-sas", "Azure", r"(?:[?&;]|u0026)sig=", r"([A-Za-z0-9+/]{43,60}=?)"),
+    Rule("azure-client-secret", "Azure", r"[0-9]Q~", r"[\w.~-]{31,34}", before=r"[\w.~-]{3}"),
+    Rule("azure-devops-token", "Azure", "AZDO", r"[A-Za-z0-9]{4}\b", before="[A-Za-z0-9]{76}"),
     token("digitalocean-token", "DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}\b"),
     token("cloudflare-token", "Cloudflare", "cfut_ cfat_ cfk_", r"[\w-]{40,60}"),
     token("cloudflare-origin-key", "Cloudflare", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{146}\b"),
@@ -62,7 +51,7 @@ CLOUD: tuple[Rule, ...] = (
     token("databricks-token", "Databricks", "dapi", r"[0-9a-f]{32}(?:-[0-9])?\b"),
     token("cockroach-key", "CockroachDB", "CCDB1_", r"[A-Za-z0-9]{22}_[A-Za-z0-9]{40}\b"),
     token("vault-token", "Vault", "hvs. hvb. hvr.", r"[\w-]{24,}"),
-    Rule("terraform-token", "Terraform", r"\.atlasv1\.", r"[\w-]{60,70}", before="[A-Za-z0-9]{14}", behind=14),
+    Rule("terraform-token", "Terraform", r"\.atlasv1\.", r"[\w-]{60,70}", before="[A-Za-z0-9]{14}"),
     token(
         "doppler-token",
         "Doppler",

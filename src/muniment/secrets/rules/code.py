@@ -1,6 +1,6 @@
 """Tokens of code hosts, package registries and builders."""
 
-from muniment.secrets.rule import Rule, named, token
+from muniment.secrets.rule import Rule, anywhere, named, token
 
 _GITLAB = "glpat- gldt- glrt- glrtr- glptt- glft- glsoat- glcbt- glimt- glagent- gloas- glffct- GR1348941"
 
@@ -11,7 +11,7 @@ CODE: tuple[Rule, ...] = (
     token("bitbucket-token", "Bitbucket", "ATBB", r"[A-Za-z0-9]{32}\b"),
     token("sourcegraph-token", "Sourcegraph", "sgp_", r"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}\b"),
     token("npm-token", "npm", "npm_", r"[A-Za-z0-9]{36}\b"),
-    Rule("npmrc-token", "npm", r"(?i:_auth(?:token)?)\s{0,4}=", r"\s{0,4}[\"']?([\w+/=-]{20,})", apart=False),
+    anywhere("npmrc-token", "npm", r"(?i:_auth(?:token)?)\s{0,4}=", r"\s{0,4}[\"']?([\w+/=-]{20,})"),
     token("pypi-token", "PyPI", "pypi-AgE", r"[\w-]{50,}"),
     token("rubygems-key", "RubyGems", "rubygems_", r"[0-9a-f]{48}\b"),
     token("crates-token", "crates.io", "cio", r"[A-Za-z0-9]{32}\b"),

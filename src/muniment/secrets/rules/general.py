@@ -5,7 +5,7 @@ has to look as if a generator had made it; see `judge`.
 """
 
 from muniment.secrets import judge
-from muniment.secrets.rule import END_OF_VALUE, NAMED_BYTES, SEPARATOR, Rule, named
+from muniment.secrets.rule import END_OF_VALUE, SEPARATOR, Rule, anywhere, block, named
 
 _USER = r"[^\s:/@\"'`<>?#\\]*"
 _PASSWORD = r"[^\s/@\"'`<>\\]{3,}"
@@ -14,89 +14,58 @@ _KEYS = (
     r"app|webhook|client|shared|hmac|jwt|session|aes"
 )
 _SECRETS = rf"secret|token|credential|(?:{_KEYS})[_-]?key"
-_VALUE = r"[\w+/=.~%-]{20,}"
+_PASSWORDS = r"passw(?:or)?d|passphrase|pwd|[_-]pass\b|dbpass\b|psk\b|pre-shared-key|secret"
 _SCHEME = r"(?i:bearer|token|bot|apikey|api-key|key)"
 
 GENERAL: tuple[Rule, ...] = (
-    Rule(
-        "url-password",
-        "password in a URL",
-        "://",
-        rf"{_USER}:({_PASSWORD})@[\w\[]",
-        apart=False,
-        reach=NAMED_BYTES,
-        check=judge.is_given_password,
-    ),
-    Rule(
-        "basic-auth",
-        "Authorization header",
-        r"(?i:basic) ",
-        r"([A-Za-z0-9+/]{12,}={0,2})",
-        apart=False,
-        check=judge.is_basic,
-    ),
-    Rule(
+    anywhere("url-password", "password in a URL", "://", rf"{_USER}:({_PASSWORD})@[\w\[]", judge.is_given_password),
+    anywhere("basic-auth", "Authorization header", r"(?i:basic) ", r"([A-Za-z0-9+/]{12,}={0,2})", judge.is_basic),
+    anywhere(
         "authorization",
         "Authorization header",
         r"(?i:authorization)",
         rf"{SEPARATOR}{_SCHEME}[ ]{{1,4}}([\w+/=.~-]{{16,}}){END_OF_VALUE}",
-        apart=False,
-        check=judge.is_value,
+        judge.is_value,
     ),
-    Rule(
-        "bearer",
-        "Authorization header",
-        r"(?i:bearer) ",
-        rf"([\w+/=.~-]{{20,}}){END_OF_VALUE}",
-        check=judge.is_value,
+    anywhere(
+        "bearer", "Authorization header", r"\b(?i:bearer) ", rf"([\w+/=.~-]{{20,}}){END_OF_VALUE}", judge.is_value
     ),
-    Rule(
-        "curl-password",
-        "password of a command",
-        r"curl ",
-        r"[^\n]*?(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'/$]{1,80}:([^\s\"'\\]{4,})",
-        reach=2 * NAMED_BYTES,
-        check=judge.is_given_password,
+    block(
+        "cookie",
+        "Cookie header",
+        r"(?i:cookie)",
+        r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?([\w.-]+=[^\s;\"'\\]+(?:;[ ]?[\w.-]+=[^\s;\"'\\]+)*)",
+        judge.is_cookie,
     ),
-    Rule(
-        "sshpass",
-        "password of a command",
-        r"sshpass -p",
-        r" {0,2}[\"']?([^\s\"'\\]{4,})",
-        reach=NAMED_BYTES,
-        check=judge.is_given_password,
-    ),
-    Rule(
-        "netrc",
-        "netrc",
-        r"machine [\w.-]",
-        r"[\w.-]+\s+login\s+[^\s\\]+\s+password\s+([^\s\\\"']{4,})",
-        reach=NAMED_BYTES,
-        check=judge.is_given_password,
-    ),
-    Rule(
-        "xml-secret",
-        "named value",
-        r"(?i:<(?:password|passwd|secret|token|api[_-]?key)>)",
-        r"([^<>\s]{10,})<",
-        apart=False,
-        reach=NAMED_BYTES,
-        check=judge.is_password,
-    ),
-    Rule(
-        "option-secret",
-        "option of a command",
-        rf"(?i:--(?:password|passphrase|{_SECRETS}))",
-        r"[\w-]{0,20}(?: {1,2}|=)[\"']?([^\s\"'`<>\\,;(){}\[\]|]{10,})",
-        reach=NAMED_BYTES,
-        check=judge.is_password,
-    ),
-    named("secret-value", "named value", _SECRETS, _VALUE, judge.is_value),
     named(
-        "password",
+        "session-cookie",
+        "session of a browser",
+        r"phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|laravel_session",
+        r"[\w%.+/=~:-]{16,}",
+        judge.is_session,
+    ),
+    named("registry-auth", "Docker, npm", r"(?:\b|_)auth\b", r"[A-Za-z0-9+/]{12,}={0,2}", judge.is_basic),
+    named("secret-value", "named value", _SECRETS, r"[\w+/=.~%:-]{16,}", judge.is_value),
+    named("password", "named value", _PASSWORDS, r"[^\s]{8,}", judge.is_password),
+    named(
+        "passphrase",
         "named value",
-        r"passw(?:or)?d|passphrase|pwd|db_pass|secret",
-        r"[^\s\"'`<>\\,;(){}\[\]|]{10,}",
-        judge.is_password,
+        r"passw(?:or)?d|passphrase|[_-]pass\b|\bpsk\b",
+        r"[A-Za-z][A-Za-z0-9 _.-]{11,}",
+        judge.is_passphrase,
+    ),
+    named(
+        "seed-phrase",
+        "word list of a wallet",
+        r"mnemonic|seed(?:[_ -]?(?:phrase|words))?|(?:recovery|secret|backup)[_ -]?phrase",
+        r"[a-z]{3,8}(?:[ ,]+[a-z]{3,8}){11,23}",
+        judge.is_mnemonic,
+    ),
+    block(
+        "mnemonic",
+        "word list of a wallet",
+        r"(?m:^|[\"'`>:=|,]) {0,4}",
+        r"([a-z]{3,8}(?: [a-z]{3,8}){11,23}) {0,4}(?m:$|[\"'`<|,\\])",
+        judge.is_mnemonic,
     ),
 )

@@ -1,7 +1,7 @@
 """Tokens of services: messages, mail, payments, work, observation."""
 
 from muniment.secrets import judge
-from muniment.secrets.rule import NAMED_BYTES, Rule, named, token
+from muniment.secrets.rule import Rule, anywhere, named, token
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -13,7 +13,7 @@ MESSAGES: tuple[Rule, ...] = (
         r"[\w%+/=-]{20,}",
     ),
     token("slack-app-token", "Slack", "xapp-", r"[0-9]-[A-Z0-9]{8,16}-[0-9]{8,16}-[0-9a-f]{40,80}\b"),
-    Rule("slack-webhook", "Slack", r"hooks\.slack\.com/", r"(?:services|workflows|triggers)/([\w/]{20,})", apart=False),
+    anywhere("slack-webhook", "Slack", r"hooks\.slack\.com/", r"(?:services|workflows|triggers)/([\w/]{20,})"),
     Rule(
         "discord-webhook", "Discord", r"discord(?:app)?\.com/api/", r"(?:v[0-9]+/)?webhooks/([0-9]{17,20}/[\w-]{60,72})"
     ),
@@ -25,19 +25,18 @@ MESSAGES: tuple[Rule, ...] = (
         r"[\w-]{19,24}\.[\w-]{6}\.[\w-]{27,40}",
     ),
     Rule("telegram-token", "Telegram", r"[0-9]{8,10}:AA", r"[\w-]{33}"),
-    Rule(
+    anywhere(
         "teams-webhook",
         "Microsoft Teams",
         r"webhook\.office\.com/webhookb2/",
         r"[0-9a-f@-]{36,80}/IncomingWebhook/([0-9a-f]{32}/[0-9a-f-]{36})",
-        apart=False,
     ),
     Rule("twilio-key", "Twilio", "SK[0-9a-f]{4}", r"[0-9a-f]{28}\b"),
     named("twilio-token", "Twilio", "twilio", r"[0-9a-f]{32}"),
     token("sendgrid-key", "SendGrid", "SG.", r"[\w-]{16,32}\.[\w-]{32,64}"),
     token("mailgun-key", "Mailgun", "key-", r"[0-9a-f]{32}\b"),
     named("mailgun-token", "Mailgun", "mailgun", r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"),
-    Rule("mailchimp-key", "Mailchimp", r"-us[0-9]{1,2}\b", before="[0-9a-f]{32}", behind=32),
+    Rule("mailchimp-key", "Mailchimp", r"-us[0-9]{1,2}\b", before="[0-9a-f]{32}"),
     token("brevo-key", "Brevo", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}\b"),
     token("resend-key", "Resend", "re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b"),
     Rule("fcm-key", "Firebase", r"AAAA[\w-]{7}:", r"[\w-]{130,}"),
@@ -94,12 +93,10 @@ OBSERVATION: tuple[Rule, ...] = (
     token("grafana-cloud-token", "Grafana", "glc_eyJ", r"[A-Za-z0-9+/=]{60,}"),
     token("grafana-key", "Grafana", "eyJrIjoi", r"[A-Za-z0-9+/]{60,}={0,2}"),
     token("newrelic-key", "New Relic", "NRAK- NRII- NRIQ- NRRA-", r"[\w-]{27,42}"),
-    Rule("newrelic-license", "New Relic", "NRAL", r"\b", before="[0-9a-f]{36}|[0-9a-f]{32}FFFF", behind=36),
+    Rule("newrelic-license", "New Relic", "NRAL", r"\b", before="[0-9a-f]{36}|[0-9a-f]{32}FFFF"),
     named("datadog-key", "Datadog", "datadog|dd[_-](?:api|app)", r"[0-9a-f]{32}|[0-9a-f]{40}"),
     token("sentry-token", "Sentry", "sntrys_ sntryu_", r"[\w+/=-]{40,}"),
-    Rule(
-        "sentry-dsn", "Sentry", "://", r"([0-9a-f]{32}(?::[0-9a-f]{32})?)@[\w.-]+/[0-9]", apart=False, reach=NAMED_BYTES
-    ),
+    anywhere("sentry-dsn", "Sentry", "://", r"([0-9a-f]{32}(?::[0-9a-f]{32})?)@[\w.-]+/[0-9]"),
     token("honeycomb-key", "Honeycomb", "hcaik_ hcbik_ hcxik_", r"[a-z0-9]{50,64}\b"),
     token("logfire-token", "Logfire", "pylf_v1_ pylf_v2_", r"[a-z]{2}_[A-Za-z0-9]{40,60}\b"),
     token("dynatrace-token", "Dynatrace", "dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}\b"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 from muniment import config
 from muniment.context import BUDGET, POLICIES, SPELLERS, Explicit, Request, Selection, Target, build, sessions
 from muniment.store.layout import Layout
-from muniment.surfaces.cli.output import as_json, many, out, plain, talk, tell_resuming
+from muniment.surfaces.cli.output import as_json, many, out, talk, tell_resuming
 from muniment.surfaces.cli.saying import forwards
 
 _LAST = 1_000_000_000
@@ -110,12 +109,10 @@ def _number(digits: str) -> int:
 
 
 def _print(text: str, path: Path | None, force: bool) -> None:
-    """To a file as it is, to a terminal without anything that would steer it."""
+    """A pack holds nothing that would steer a terminal, wherever it goes."""
     data = text.encode("utf-8", "replace")
     if path:
         sessions.put(path, data, force)
         out(str(path))
-    elif sys.stdout.isatty():
-        click.echo(plain(text), nl=False)
     else:
         click.echo(data, nl=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,20 +9,10 @@ import click
 from msgspec import Struct
 
 from muniment.model import codec
+from muniment.model.controls import escape_json
+from muniment.model.controls import plain as plain
 from muniment.model.words import many as many
 from muniment.model.words import shortened
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
-
-
-def plain(text: str) -> str:
-    """Text without control characters, bidirectional overrides and lone surrogates; each is shown as a sign."""
-    return _CONTROL.sub(_sign, text)
-
-
-def _sign(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
 def line(text: str) -> str:
@@ -41,7 +30,7 @@ def talk(text: str) -> None:
 
 def tell_resuming(command: str, belongs: str | None) -> None:
     """How a written session is resumed, and where it `belongs` if it cannot be resumed where it is."""
-    if belongs:
+    if belongs and command:
         talk(f"to resume it, put it at {belongs}; then: {command}")
     elif command:
         talk(f"resume with: {command}")
@@ -49,7 +38,12 @@ def tell_resuming(command: str, belongs: str | None) -> None:
 
 def as_json(values: Sequence[Struct] | Struct | dict[str, Any]) -> None:
     """A listing for machines."""
-    click.echo(codec.encode(values))
+    out_json(codec.encode(values))
+
+
+def out_json(data: bytes) -> None:
+    """JSON for machines, which people look at too: nothing in it steers a terminal."""
+    click.echo(escape_json(data))
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from muniment.archive import Archive
 from muniment.errors import StoreError
-from muniment.secrets import new_key
+from muniment.secrets import Redactor, new_key
 from muniment.secrets.places import Place, in_round
 from muniment.store import rounds
 from muniment.store.layout import Shelf
@@ -56,7 +56,8 @@ def _rows(archive: Archive, session: Listed, key: bytes) -> Iterator[Row]:
     yield from (_row(session, None, place) for place in _places(shelf, key))
     if session.sidechains:
         for id_ in archive.facts(session)[1]:
-            yield from (_row(session, id_, place) for place in _places(shelf.sidechain(id_), key))
+            shown = Redactor(key).text(id_)
+            yield from (_row(session, shown, place) for place in _places(shelf.sidechain(id_), key))
 
 
 def _places(shelf: Shelf, key: bytes) -> Iterator[Place]:

@@ -9,7 +9,7 @@ from muniment import search
 from muniment.model.words import many, numbered, shortened
 from muniment.search import Findings, FoundEngagement, Hit, Query, Touched
 from muniment.store.layout import Layout
-from muniment.surfaces.mcp.fence import Answer, value_without_secrets
+from muniment.surfaces.mcp.fence import REDACTOR, Answer
 
 MAX_LIMIT = 25
 _WORDS = 240
@@ -17,8 +17,8 @@ _WORDS = 240
 
 def find(layout: Layout, query: Query) -> Answer:
     """What answers the query; nothing found is an answer too."""
-    found = search.find(layout, query)
-    data = value_without_secrets(_data(found))
+    found = search.find(layout, query, REDACTOR)
+    data = REDACTOR.value(_data(found))
     return Answer(_said(found, layout), data, "\n".join(_lines(data)))
 
 

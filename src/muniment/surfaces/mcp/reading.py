@@ -11,8 +11,7 @@ from typing import Any
 
 from muniment import files
 from muniment.archive import Archive
-from muniment.errors import NotFound, StoreError
-from muniment.model import codec
+from muniment.errors import Ambiguous, NotFound
 from muniment.model.engagements import runs
 from muniment.model.words import numbered
 from muniment.search import FoundEngagement, Query
@@ -22,7 +21,7 @@ from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
 from muniment.store.session_table import Listed
 from muniment.surfaces.cli.output import many
-from muniment.surfaces.mcp.fence import Answer, fenced, value_without_secrets, without_secrets
+from muniment.surfaces.mcp.fence import REDACTOR, Answer, fenced
 from muniment.surfaces.mcp.finding import ranges
 
 PAGE_CHARS = 16_000
@@ -39,6 +38,16 @@ def _session(archive: Archive, name: str) -> Listed:
         return archive.session(name)
     except NotFound as error:
         raise NotFound(error.message, "search tells ids of sessions; `last` is the latest") from None
+
+
+def _subagent(archive: Archive, session: Listed, name: str) -> str:
+    """The id of a subagent. The ids of others come out of files, so an error, which stands in no fence, names none."""
+    try:
+        return archive.subagent(session, name)
+    except Ambiguous:
+        raise Ambiguous("several subagents have an id that begins so", "give more of the id") from None
+    except NotFound:
+        raise NotFound("the session has no such subagent", "`read` without a round lists them") from None
 
 
 def _paged(page: int, pages: int) -> str:
@@ -59,13 +68,14 @@ def overview(archive: Archive, name: str, page: int) -> Answer:
     _require_page(page, pages)
     found = archive.find_engagements(Query(session=session.session_id, limit=50, ghosts=True)) if page == 1 else []
     sides = _subagents(archive, session) if page == 1 and session.sidechains else []
-    data = value_without_secrets(_about(session, shown, found) | {"subagents": sides, "page": page, "pages": pages})
+    about = _about(REDACTOR.record(session), shown, map(REDACTOR.record, found))
+    data = REDACTOR.value(about | {"subagents": sides, "page": page, "pages": pages})
     how = f"Read a round by its number{', a subagent by its id' if sides else ''}."
     said = f"Session {session.session_id}, {many(session.rounds, 'round')}{_paged(page, pages)}. {how}"
     return Answer(said, data, "\n".join(_told(data)))
 
 
-def _about(session: Listed, rows: Sequence[RoundRow], found: Sequence[FoundEngagement]) -> dict[str, Any]:
+def _about(session: Listed, rows: Sequence[RoundRow], found: Iterable[FoundEngagement]) -> dict[str, Any]:
     return {
         "session": session.session_id,
         "title": session.title,
@@ -91,13 +101,19 @@ def _about(session: Listed, rows: Sequence[RoundRow], found: Sequence[FoundEngag
 def _subagents(archive: Archive, session: Listed) -> list[dict[str, Any]]:
     _, sides = archive.facts(session)
     return [
-        {"subagent": id_, "prompt": _short(facts.display_title), "rounds": facts.rounds, "started": facts.started}
+        {
+            "subagent": id_,
+            "prompt": _short(REDACTOR.record(facts).display_title),
+            "rounds": facts.rounds,
+            "started": facts.started,
+        }
         for id_, facts in sorted(sides.items(), key=lambda side: side[1].started or "")[:_MOST_SUBAGENTS]
     ]
 
 
 def _short(words: str | None) -> str:
-    return " ".join((words or "").split())[:_PREVIEW]
+    """The first words on one line; a preview that the index cut may end in half a secret."""
+    return REDACTOR.line(" ".join((words or "").split()))[:_PREVIEW]
 
 
 def _engagement(e: FoundEngagement) -> dict[str, Any]:
@@ -142,7 +158,7 @@ def some_rounds(archive: Archive, name: str, numbers: Sequence[int], page: int, 
     shelf, whose, count = archive.shelf(session), f"Session {session.session_id}", session.rounds
     data: dict[str, Any] = {"session": session.session_id}
     if subagent:
-        id_ = archive.subagent(session, subagent)
+        id_ = _subagent(archive, session, subagent)
         shelf, whose, count = shelf.sidechain(id_), f"{whose}, a subagent", archive.facts(session)[1][id_].rounds
         data["subagent"] = id_
     if wrong := [number for number in numbers if not 1 <= number <= count]:
@@ -169,8 +185,8 @@ def engagement(archive: Archive, engagement_id: str, page: int) -> Answer:
         raise NotFound(f"no engagement {engagement_id!r}", "search tells their ids")
     pieces = [(e, _numbers(e)) for e in found]
     text, pages = _pages_of(archive, pieces, page)
-    about = [_engagement(e) for e in found]
-    data = value_without_secrets({"engagement": engagement_id, "sessions": about, "page": page, "pages": pages})
+    about = [_engagement(REDACTOR.record(e)) for e in found]
+    data = REDACTOR.value({"engagement": engagement_id, "sessions": about, "page": page, "pages": pages})
     head = "\n".join(_summed(data["sessions"])) if page == 1 else ""
     said = f"Engagement {engagement_id}{_paged(page, pages)}."
     return Answer(said, data | {"text": fenced(text)}, "\n\n".join(filter(None, (head, text))))
@@ -237,10 +253,8 @@ def _text(shelf: Shelf, number: int) -> str:
     try:
         if path.stat().st_size > MAX_ROUND_BYTES:
             return f"(round of {path.stat().st_size >> 20} MiB: too large to read here; `muniment show` has it)"
-        shown = rounds.decode(codec.encode(value_without_secrets(codec.loads(path.read_bytes()))))
+        shown = REDACTOR.round(rounds.load(shelf, number))
     except FileNotFoundError:
         raise NotFound(f"there is no round {number}") from None
-    except ValueError as error:
-        raise StoreError(f"round {number} is damaged: {error}", "`muniment reindex` rebuilds it") from None
     said = (document.render_message(m, shelf.folder.name) for m in shown.messages if not m.silent)
-    return without_secrets(document.SEPARATOR.join(said).rstrip("\n"))
+    return REDACTOR.text(document.SEPARATOR.join(said).rstrip("\n"))

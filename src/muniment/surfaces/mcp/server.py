@@ -20,14 +20,14 @@ from muniment import __version__
 from muniment.archive import Archive
 from muniment.context import Selection
 from muniment.errors import MunimentError
+from muniment.model.controls import plain
 from muniment.model.engagements import Method, Phase
 from muniment.prospective import folder
 from muniment.prospective.speaker import speaker
 from muniment.search import Query
 from muniment.store.layout import Layout
-from muniment.surfaces.cli.output import plain
 from muniment.surfaces.mcp import finding, packing, reading, telling
-from muniment.surfaces.mcp.fence import Answer, without_secrets
+from muniment.surfaces.mcp.fence import REDACTOR, Answer
 from muniment.surfaces.mcp.telling import Said
 
 INSTRUCTIONS = """The record of what agents did before: every session, understood as engagements (pieces of work).
@@ -192,7 +192,7 @@ def _answered(ask: Callable[[], Answer]) -> CallToolResult:
     except MunimentError as error:
         end = "" if error.message.endswith("?") else "."
         hint = f" Hint: {error.hint}" if error.hint else ""
-        raise ToolError(without_secrets(plain(f"{error.message}{end}{hint}"))) from None
+        raise ToolError(REDACTOR.text(plain(f"{error.message}{end}{hint}"))) from None
     except OSError as error:
         raise ToolError(plain(f"{error.strerror or 'the disk failed'}. Hint: is the archive readable?")) from None
     content: list[Any] = [TextContent(type="text", text=answer.text)]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment.errors import MunimentError
+from muniment.errors import Conflict, MunimentError
 from muniment.model import codec
 from muniment.prospective import folder, steps
 from muniment.prospective.record import Record
 from muniment.prospective.steps import Begin, Speaker, Step
-from muniment.surfaces.mcp.fence import Answer, value_without_secrets
+from muniment.surfaces.mcp.fence import REDACTOR, Answer
 
 ACTIONS = ("start", "phase", "decide", "obligation", "close_obligation", "handoff", "complete")
 
@@ -40,10 +40,20 @@ def tell(root: Path, cwd: Path, said: Said, by: Speaker) -> Answer:
             raise MunimentError("which engagement?", "give the id that start returned")
         told = folder.say(root, said.id, _step(said, by))
     assert told.record, "what was written can be read"
-    data = value_without_secrets(codec.mapping(codec.loads(codec.encode(told.record))))
+    data = REDACTOR.value(codec.mapping(codec.loads(codec.encode(told.record))))
     owed = len(told.record.open_obligations)
     line = f"Engagement {told.record.id} is {told.record.phase}; {owed} open obligation{'' if owed == 1 else 's'}."
     return Answer(line, data)
+
+
+def _complete(record: Record, by: Speaker, outcome: str) -> Step:
+    """The last step. What is owed was written by others, so an error, which stands in no fence, only counts it."""
+    try:
+        return steps.complete(record, by, outcome)
+    except Conflict as error:
+        if not record.open_obligations:
+            raise
+        raise Conflict(error.message, "close each with close_obligation, or hand it off") from None
 
 
 def _step(said: Said, by: Speaker) -> Callable[[Record], Step]:
@@ -51,7 +61,7 @@ def _step(said: Said, by: Speaker) -> Callable[[Record], Step]:
         case "phase" if said.phase != "completed":
             return lambda record: steps.phase(record, said.phase, by, said.text)
         case "phase" | "complete":
-            return lambda record: steps.complete(record, by, said.text)
+            return lambda record: _complete(record, by, said.text)
         case "decide":
             return lambda record: steps.decide(record, said.text, by)
         case "obligation":
