@@ -214,7 +214,7 @@ def test_check_of_the_archive_finds_a_changed_round(archive: Archive, inscribe: 
     path = archive.shelf(listed).round_file(2)
     path.write_bytes(path.read_bytes().replace(b"reply 1", b"reply 9"))
     (report,) = archive.check_stored()
-    assert "round files differ" in report.problems[0].what
+    assert "round file differs" in report.problems[0].what
     archive.reindex()
     assert [report.note for report in archive.check_stored()] == [""]
 

@@ -12,31 +12,20 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, structs
 
-from muniment import files, sources
+from muniment import ownership, sources
 from muniment.before import Before
 from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
 from muniment.model.words import many
+from muniment.ownership import File, Homes
 from muniment.sources.base import Move, Source
 from muniment.store import evidence, versions
-from muniment.store.evidence import Kept, Manifest
+from muniment.store.evidence import Manifest
 from muniment.store.layout import Shelf
+from muniment.wanted import Key, Placed, Wanted, lay_elsewhere, name_apart, settle, wanted_files
+from muniment.write_back import WHAT, Plan, Restored, compare
 
-
-class Restored(Struct, frozen=True):
-    """One file that was given back, or why it was not."""
-
-    path: str
-    what: str
-    """written, unchanged, newer (the file there has more than we do), appended (history lines), other (what was there
-    differs and was left alone, because the session only came along with another)."""
-    bytes: int = 0
-    then: str = ""
-    """What has to be typed before the agent sees it; most agents find the file by themselves."""
-    note: str = ""
-    """What the agent will miss."""
-    resume: str = ""
-    """What a person types to go on with the session, told of a transcript that lies where its agent looks."""
+__all__ = ["Restored", "Target", "choose_version", "inside", "restore", "version_told"]
 
 
 class Target(Struct, frozen=True):
@@ -80,48 +69,193 @@ def _lacks(before: Before) -> str:
     return f"session {short}, which was inscribed before it came so far" if (short := before.short) else ""
 
 
-def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[_Plan]:
+def _plans(shelf: Shelf, facts: Facts, target: Target, env: Mapping[str, str]) -> list[Plan]:
     manifest = evidence.load(shelf.evidence)
     if manifest is None:
         raise NotFound(f"no evidence of session {facts.session_id}", "`muniment check --stored` tells what is wrong")
-    source = sources.named(manifest.source)
-    plans: dict[Path, _Plan] = {}
     _refuse_strange(manifest, target)
-    target = _apart(shelf, source, target, facts)
-    for own in [shelf, *_versions(shelf, target)]:
-        for wanted in _wanted(own, source, target):
-            base = _base(wanted, source, target, env)
-            if target.to and own is not shelf and _lay_elsewhere(wanted, manifest):
-                base = base / own.folder.parent.name
-            _refuse_live(source, base, facts)
-            plan = _plan(own, wanted, source, base, facts, target)
-            if own is shelf and wanted.kept.role == "main" and not target.along:
-                plan = structs.replace(
-                    plan, resume=_resume(plan.path, source, base in source.homes(env), facts, target)
-                )
-            plans.setdefault(plan.path, plan)
-    return list(plans.values())
+    return _Planner(shelf, manifest, facts, target, env).plans()
 
 
-def _resume(path: Path, source: Source, at_home: bool, facts: Facts, target: Target) -> str:
-    found = (at_home or source.resumed_by_path) and source.resumed(facts)  # none for what a person saved
-    return source.going_on(source.identity(facts, target.move), str(path)) if found else ""
+class _Planner:
+    """What a restore of one session will do, all of it known before anything is written."""
+
+    def __init__(self, shelf: Shelf, manifest: Manifest, facts: Facts, target: Target, env: Mapping[str, str]) -> None:
+        self.shelf, self.manifest, self.facts = shelf, manifest, facts
+        self.source = sources.named(manifest.source)
+        self.target = _apart(shelf, manifest, self.source, target, facts)
+        self.homes = self.source.homes(env)
+        self.everywhere = Homes(env)
+        self.native_id = ownership.native_id(manifest)
+        self.left: list[Plan] = []
+
+    def plans(self) -> list[Plan]:
+        chosen, apart = settle([*self._placed(), *self._placed_versions()])
+        for one in apart:
+            if self.target.to:
+                name = name_apart(one)
+                chosen.append(structs.replace(one, name=name, path=inside(one.base, name)))
+            else:
+                self._leave(one.path, f"another file has its place: {self._hint(one.wanted)} gives it back")
+        return [self._plan(one) for one in chosen] + self.left
+
+    def _hint(self, wanted: Wanted) -> str:
+        return "--to DIR" if wanted.shelf == self.shelf else f"--version {wanted.version}"
+
+    def _leave(self, path: Path, why: str) -> None:
+        self.left.append(Plan(path, "left out", (), note=why))
+
+    # -- where each goes
+
+    def _placed(self) -> Iterator[Placed]:
+        """The files of the current version that may be written, each with its place."""
+        for one, allowed in self._judged(self.shelf, self.manifest, self.target.only_current):
+            if allowed:
+                yield one
+            elif self.manifest.bundled or one.wanted.kept.role == "main":
+                hint = "nothing was written; --to DIR writes it to a new folder"
+                raise Conflict(f"{one.name!r} is no file of a {self.source.title} session", hint)
+            else:
+                self._leave(one.path, f"it is no file of a {self.source.title} session; --to DIR writes it elsewhere")
+
+    def _placed_versions(self) -> Iterator[Placed]:
+        """Those of other versions; not of one that a later version took the place of at its path."""
+        replaced = {(kept.root or self.manifest.root, kept.place or kept.name) for kept in self.manifest.files}
+        for own, manifest in _versions(self.shelf, self.target):
+            judged = self._judged(own, manifest, only_current=False)
+            if manifest.bundled and not all(allowed for _, allowed in judged):
+                continue
+            yield from (one for one, allowed in judged if allowed and one.wanted.where not in replaced)
+
+    def _judged(self, shelf: Shelf, manifest: Manifest, only_current: bool) -> list[tuple[Placed, bool]]:
+        """The files of a version with their places, and whether each may be written there."""
+        files = list(wanted_files(shelf, manifest, self.source, only_current))
+        ids = self._ids(files)
+        known = self._found_here(files, ids)
+        placed = [(self._place(wanted, wanted.key in known), wanted.key in known) for wanted in files]
+        return [(one, self._may_go(one, is_known, ids)) for one, is_known in placed]
+
+    def _may_go(self, one: Placed, is_known: bool, ids: frozenset[str]) -> bool:
+        """Whether a file may be written. What is no session's by its old name is none by a new one, too."""
+        if is_known and self._returns(one):
+            return True
+        return (is_known or self.target.to is not None) and self._may_write(one, ids)
+
+    def _place(self, wanted: Wanted, known: bool) -> Placed:
+        base = self._base(wanted, known)
+        if self.target.to and wanted.shelf != self.shelf and lay_elsewhere(wanted, self.manifest):
+            base = base / wanted.version
+        name = self._content(wanted)[0]
+        return Placed(wanted, base, name, inside(base, name))
+
+    def _base(self, wanted: Wanted, known: bool) -> Path:
+        """The folder that names are relative to: the one asked for, today's home of the agent, or where it was.
+
+        Below the one asked for, a file that is none of a session's gets a folder apart."""
+        if self.target.to:
+            base = self.target.to.absolute()
+            if known or self.manifest.bundled:
+                return base
+            if inside(base, wanted.place).is_symlink():  # one that leads out of there is refused, not put apart
+                raise Conflict(f"{base / wanted.place} is a link", "links are not followed; remove it or use --to")
+            return base / self.facts.session_id
+        root = Path(wanted.root)
+        if root in self.homes or not (wanted.bundled or wanted.home or self.target.move.cwd):
+            return root
+        return self.homes[0] if self.homes else root
+
+    # -- the verdict
+
+    def _ids(self, files: list[Wanted]) -> frozenset[str]:
+        """The ids under which the session may have files: its own, a new one, and those in the names of transcripts."""
+        move = self.target.move
+        own = {self.native_id, *([self.source.identity(self.facts, move)] if move.session_id else [])}
+        mains = [w.place for w in files if w.kept.role == "main" and not w.bundled]
+        return frozenset(own.union(*(ownership.ids_in(self.source, place) for place in mains)))
+
+    def _returns(self, one: Placed) -> bool:
+        """Whether a file goes to the very path that it was found at, in a plain folder."""
+        return one.base not in self.homes and one.path == Path(one.wanted.origin)
+
+    def _may_write(self, one: Placed, ids: frozenset[str]) -> bool:
+        plain = self.target.to is None and one.base not in self.homes
+        origin = Path(one.wanted.origin) if plain else None
+        bundled, chosen = one.wanted.bundled, self.target.to is not None
+        file = File(self.source, ids, one.wanted.kept.role, one.name, one.path, bundled, chosen, origin)
+        return ownership.may_write(file, self.everywhere)
+
+    def _found_here(self, files: list[Wanted], ids: frozenset[str]) -> set[Key]:
+        """The files that are surely a session's: transcripts and copies that were found on this machine, and what the
+        source takes for one by its name or by its own rules. Any other may have come in a bundle long ago."""
+        plain = [w for w in files if not w.bundled and w.kept.role != "history"]
+        known = {w.key for w in plain if w.seen or w.kept.role == "main"}
+        known |= {w.key for w in files if any(self.source.owns(w.place, w.kept.role, id_) for id_ in ids)}
+        if any(not wanted.home and wanted.key not in known for wanted in plain):
+            for root in {wanted.root for wanted in plain}:
+                known |= self._found_in_folder([w for w in plain if w.root == root])
+        return known
+
+    def _found_in_folder(self, files: list[Wanted]) -> set[Key]:
+        heads = {w.place: ownership.head_kept(w.shelf.evidence, w.kept) for w in files}
+        found = ownership.found_together(self.source, self.manifest.session_id, heads, in_home=False)
+        return {wanted.key for wanted in files if wanted.place in found}
+
+    # -- what is done
+
+    def _plan(self, one: Placed) -> Plan:
+        _refuse_live(self.source, one.base, self.facts)
+        kept, path = one.wanted.kept, one.path
+        if kept.role == "history":
+            return Plan(path, "appended", [self._own_lines(one)])
+        relation = compare(path, self._content(one.wanted)[1])
+        if relation == "differs" and self.target.along:
+            return Plan(path, "other", ())
+        if relation == "differs" and not self.target.force:
+            hint = "nothing was written; --force replaces it, --to writes elsewhere"
+            raise Conflict(f"{path} exists and differs", hint)
+        then = self.source.taking_in(str(path)) if kept.role == "main" else ""
+        return Plan(path, WHAT[relation], self._content(one.wanted)[1], then, self._resume(one))
+
+    def _content(self, wanted: Wanted) -> tuple[str, Iterable[bytes]]:
+        """The name and the bytes of a file, changed if the session moves."""
+        if self.target.move == Move() or wanted.kept.role == "history":
+            return wanted.place, wanted.content()
+        return self.source.moved(wanted.place, wanted.content(), self.facts, self.target.move)
+
+    def _own_lines(self, one: Placed) -> bytes:
+        """The lines of a history that are about this session: of others nobody has a right to speak."""
+        lines = b"".join(one.wanted.content()).split(b"\n")
+        return b"\n".join(line for line in lines if self.source.notes(one.name, line, self.native_id))
+
+    def _resume(self, one: Placed) -> str:
+        wanted, facts = one.wanted, self.facts
+        if wanted.shelf != self.shelf or wanted.kept.role != "main" or self.target.along:
+            return ""
+        reachable = one.base in self.homes or self.source.resumed_by_path
+        found = reachable and self.source.resumed(facts)  # none for what a person saved
+        return self.source.going_on(self.source.identity(facts, self.target.move), str(one.path)) if found else ""
 
 
-def _apart(shelf: Shelf, source: Source, target: Target, facts: Facts) -> Target:
-    """Below one folder, sessions of several places may have files of one name: then each has a folder of its own."""
-    if target.to is None or not target.taken:
+def _apart(shelf: Shelf, manifest: Manifest, source: Source, target: Target, facts: Facts) -> Target:
+    """Below a folder that holds something, a session may need a folder of its own: where its names are taken, and where
+    they came in a bundle and are none that a session of its agent has."""
+    if target.to is None:
         return target
-    own = [wanted for wanted in _wanted(shelf, source, target) if wanted.kept.role == "main"]
-    if not any(inside(target.to.absolute(), wanted.place) in target.taken for wanted in own):
-        return target
-    return structs.replace(target, to=target.to / facts.session_id, taken=frozenset())
+    wanted = list(wanted_files(shelf, manifest, source, target.only_current))
+    taken = any(inside(target.to.absolute(), w.place) in target.taken for w in wanted if w.kept.role == "main")
+    if taken or (manifest.bundled and not _is_at_home_in(target.to.absolute(), wanted, source, manifest)):
+        return structs.replace(target, to=target.to / facts.session_id, taken=frozenset())
+    return target
 
 
-def _lay_elsewhere(wanted: Wanted, current: Manifest) -> bool:
-    """Whether a version has its name from another folder than the current one: below one folder they would collide."""
-    same = [kept for kept in current.files if (kept.place or kept.name) == wanted.place]
-    return any((kept.root or current.root) != wanted.root for kept in same)
+def _is_at_home_in(folder: Path, wanted: list[Wanted], source: Source, manifest: Manifest) -> bool:
+    """Whether all files of a bundled session may lie in a folder: it is empty, or has them, or they harm nobody."""
+    id_ = ownership.native_id(manifest)
+    return (
+        all(source.owns(one.place, one.kept.role, id_) for one in wanted)
+        or not (folder.exists() and any(folder.iterdir()))
+        or all(compare(inside(folder, one.place), one.content()) == "equal" for one in wanted)
+    )
 
 
 def choose_version(asked: str, known: Mapping[str, Facts]) -> str:
@@ -140,20 +274,11 @@ def version_told(facts: Facts) -> str:
     return f"{rounds}, until {facts.ended}" if facts.ended else rounds
 
 
-class Wanted(Struct, frozen=True):
-    """One file to be given back: what is kept of it, how much of that, and where it was."""
-
-    kept: Kept
-    size: int
-    root: str
-    place: str
-    home: bool
-
-
-def _versions(shelf: Shelf, target: Target) -> list[Shelf]:
+def _versions(shelf: Shelf, target: Target) -> list[tuple[Shelf, Manifest]]:
     """Versions lie at paths of their own; one that is moved or forked is the current one."""
-    found = [] if target.only_current else [shelf.version(name) for name in versions.names(shelf)]
-    return [own for own in found if _strange(evidence.load(own.evidence), target) is None]
+    shelves = [] if target.only_current else [shelf.version(name) for name in versions.names(shelf)]
+    found = [(own, manifest) for own in shelves if (manifest := evidence.load(own.evidence))]
+    return [(own, manifest) for own, manifest in found if _strange(manifest, target) is None]
 
 
 def _refuse_strange(manifest: Manifest, target: Target) -> None:
@@ -161,103 +286,19 @@ def _refuse_strange(manifest: Manifest, target: Target) -> None:
         raise error
 
 
-def _strange(manifest: Manifest | None, target: Target) -> MunimentError | None:
+def _strange(manifest: Manifest, target: Target) -> MunimentError | None:
     """Why what came in a bundle cannot be put there: it is not the exact bytes, or its place is on another machine."""
-    if manifest and manifest.bundled == "redacted":
+    if manifest.bundled == "redacted":
         hint = "`muniment export` writes what is there in an agent's format"
         return Unsupported("the session came without its secrets: its exact bytes are not here", hint)
-    if manifest and manifest.bundled and not (manifest.home or target.to or target.move.cwd):
+    if manifest.bundled and not (manifest.home or target.to):
         return Conflict("the session comes from a folder of another machine", "say where to put it: --to DIR")
     return None
-
-
-def _wanted(shelf: Shelf, source: Source, target: Target) -> Iterator[Wanted]:
-    manifest = evidence.load(shelf.evidence)
-    for kept in manifest.files if manifest else ():
-        if manifest and kept.role != "old" and source.given_back(kept.name):
-            size = kept.size if target.only_current else _size_there(manifest, kept)
-            root, place = kept.root or manifest.root, kept.place or kept.name
-            yield Wanted(kept, size, root, place, manifest.home)
-    for copy in manifest.copies if manifest and not target.only_current else ():
-        kept = manifest.get(copy.kept) if manifest else None
-        if kept and source.given_back(kept.name):
-            yield Wanted(kept, copy.size, copy.root, copy.place, copy.home)
-
-
-def _size_there(manifest: Manifest, kept: Kept) -> int:
-    """How much of a file belongs at its path: as much as lay there, unless the rest has no other place to return to."""
-    elsewhere = any(copy.kept == kept.name and copy.size == kept.size for copy in manifest.copies)
-    size = manifest.size_at(kept, kept.path) if elsewhere else None
-    return kept.size if size is None else size
-
-
-def _base(wanted: Wanted, source: Source, target: Target, env: Mapping[str, str]) -> Path:
-    """The folder that names are relative to: the one asked for, today's home of the agent, or where it was."""
-    if target.to:
-        return target.to.absolute()
-    homes = source.homes(env)
-    root = Path(wanted.root)
-    if root in homes or not (wanted.home or target.move.cwd):
-        return root
-    return homes[0] if homes else root
 
 
 def _refuse_live(source: Source, base: Path, facts: Facts) -> None:
     if pid := source.live(base, facts.native_id or facts.session_id):
         raise Conflict(f"session {facts.session_id} is open in process {pid}", "close it first; nothing was written")
-
-
-class _Plan(Struct, frozen=True):
-    """One file to be written."""
-
-    path: Path
-    what: str
-    pieces: Iterable[bytes]
-    then: str = ""
-    resume: str = ""
-
-    def carry_out(self) -> Restored:
-        size, what = 0, self.what
-        if self.what == "written":
-            files.make_folder(self.path.parent)
-            size = _write(self.path, self.pieces)
-        elif self.what == "appended":
-            size = _append_lines(self.path, b"".join(self.pieces))
-            what = what if size else "unchanged"
-        elif self.what == "unchanged":
-            os.utime(self.path)
-        return Restored(str(self.path), what, size, self.then, resume=self.resume)
-
-
-def _plan(shelf: Shelf, wanted: Wanted, source: Source, base: Path, facts: Facts, target: Target) -> _Plan:
-    kept = wanted.kept
-
-    def content() -> tuple[str, Iterable[bytes]]:
-        pieces = _first(evidence.read(shelf.evidence, kept), wanted.size)
-        if target.move == Move() or kept.role == "history":
-            return wanted.place, pieces
-        return source.moved(wanted.place, pieces, facts, target.move)
-
-    name, pieces = content()
-    path = inside(base, name)
-    if kept.role == "history":
-        return _Plan(path, "appended", pieces)
-    relation = _relation(path, pieces)
-    if relation == "differs" and target.along:
-        return _Plan(path, "other", ())
-    if relation == "differs" and not target.force:
-        raise Conflict(f"{path} exists and differs", "nothing was written; --force replaces it, --to writes elsewhere")
-    what = {"missing": "written", "differs": "written", "shorter": "written", "equal": "unchanged", "longer": "newer"}
-    return _Plan(path, what[relation], content()[1], source.taking_in(str(path)) if kept.role == "main" else "")
-
-
-def _first(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The first `size` bytes."""
-    for piece in pieces:
-        yield piece[:size]
-        size -= len(piece)
-        if size <= 0:
-            return
 
 
 def inside(base: Path, name: str) -> Path:
@@ -278,50 +319,3 @@ def _can_name(name: str) -> bool:
         return b"\0" not in os.fsencode(name)
     except UnicodeEncodeError:
         return False
-
-
-def _relation(path: Path, pieces: Iterable[bytes]) -> str:
-    """How what lies at a path compares with what would be written."""
-    if path.is_symlink():
-        return "differs"
-    if not path.exists():
-        return "missing"
-    theirs = 0
-    size = path.stat().st_size
-    with files.open_regular(path) as file:
-        for piece in pieces:
-            there = file.read(len(piece)) or b""
-            if not piece.startswith(there):
-                return "differs"
-            theirs += len(there)
-            if len(there) < len(piece):
-                return "shorter"
-    return "equal" if theirs == size else "longer"
-
-
-def _write(path: Path, pieces: Iterable[bytes]) -> int:
-    size = 0
-
-    def counted() -> Iterator[bytes]:
-        nonlocal size
-        for piece in pieces:
-            size += len(piece)
-            yield piece
-
-    files.write_atomic(path, counted())
-    return size
-
-
-def _append_lines(path: Path, lines: bytes) -> int:
-    """Lines that are not there yet, added at the end; the rest of a shared file is not ours to touch."""
-    there = b"".join(files.chunks(path)) if path.exists() or path.is_symlink() else b""
-    known = set(there.split(b"\n"))
-    missing = [line for line in lines.split(b"\n") if line and line not in known]
-    if not missing:
-        return 0
-    files.make_folder(path.parent)
-    start = b"\n" if there and not there.endswith(b"\n") else b""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, flags, files.FILE_MODE)
-    with os.fdopen(descriptor, "wb") as out:
-        return out.write(start + b"\n".join(missing) + b"\n")

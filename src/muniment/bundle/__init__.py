@@ -11,11 +11,9 @@ said        what people and agents said about the sessions
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,14 +24,12 @@ from muniment.bundle.contents import Bundled, Limits
 from muniment.bundle.place import Placed
 from muniment.errors import StoreError
 from muniment.moving import bucket
-from muniment.store import index, roster
+from muniment.store import index, leftovers, roster
 from muniment.store.index import Index
 from muniment.store.layout import Layout, safe_name
 from muniment.store.session_table import Listed
 
 __all__ = ["Limits", "Packed", "Placed", "bundle", "unbundle"]
-
-_STAGING = ".unbundling-"
 
 
 class Packed(Struct, frozen=True):
@@ -131,26 +127,8 @@ def _bucket(session: Bundled, names: roster.Roster) -> str:
 
 @contextmanager
 def _staging(layout: Layout) -> Generator[Path]:
-    """A folder on the disk of the store, outside of what anybody reads, held by a lock that ends with its process."""
-    place = layout.sessions.parent
-    with index.lock(layout, lambda: None):  # so that nobody takes a new folder for one that was left
-        for left in place.glob(f"{_STAGING}*"):
-            _remove_left(left)
-        folder = Path(tempfile.mkdtemp(dir=place, prefix=_STAGING))
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        files.locked(descriptor)
-    try:
+    """A folder on the disk of the store, outside of what anybody reads."""
+    with ExitStack() as stack:
+        with index.lock(layout, lambda: None):
+            folder = stack.enter_context(leftovers.staging_folder(layout))
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def _remove_left(folder: Path) -> None:
-    """Remove what a killed run left; one that is at work holds the lock."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if files.locked(descriptor):
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(descriptor)

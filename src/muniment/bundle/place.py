@@ -7,20 +7,21 @@ are derived from the evidence, by the same code that derives them for any sessio
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from muniment import batch, files, reindex
+from muniment import batch, files
 from muniment.batch import Plan
 from muniment.bundle.contents import SESSIONS, Bundled
 from muniment.bundle.verify import REDACTED, evidence_folders
 from muniment.inscribe import Outcome
 from muniment.inscribe.messages import Progress, is_transcript
+from muniment.inscribe.rebuilding import tasks_of
 from muniment.model import codec
+from muniment.sources.base import FileRole
 from muniment.store import evidence, index, versions
 from muniment.store.evidence import Appender, Kept, Manifest
 from muniment.store.index import Index
@@ -81,8 +82,7 @@ def _beside(shelf: Shelf, theirs: Path) -> Iterator[tuple[str, str]]:
         ours = evidence.load(own)
         if ours is None or (their_manifest.bundled == REDACTED) != (ours.bundled == REDACTED):
             continue
-        relation = _relation(own, ours.main, theirs, their_manifest.main)
-        if relation != "differs":
+        if _is_same_session(own, ours, theirs, their_manifest):
             if _joined(own, ours, theirs, their_manifest):
                 yield "appended", version
             return
@@ -104,44 +104,53 @@ def _as_version(shelf: Shelf, theirs: Path, manifest: Manifest) -> Iterator[tupl
     yield "version", name
 
 
-def _relation(own: Path, ours: Kept | None, folder: Path, theirs: Kept | None) -> str:
+def _is_same_session(own: Path, ours: Manifest, theirs: Path, manifest: Manifest) -> bool:
+    """Whether their evidence begins as ours does, or has nothing that ours has not.
+
+    An empty file is the beginning of every other, and proves nothing: whoever knows an id could add files to ours."""
+    if ours.main and manifest.main:
+        pairs = [(ours.main, manifest.main)]
+    else:
+        pairs = [(known, kept) for kept in manifest.files if (known := ours.get(kept.name))]
+    if ours.main is None and manifest.main is not None:
+        return False
+    begin_alike = any(
+        min(known.size, kept.size) and _relation(own, known, theirs, kept) != "differs" for known, kept in pairs
+    )
+    return begin_alike or {(k.name, k.digest) for k in manifest.files} <= {(k.name, k.digest) for k in ours.files}
+
+
+def _relation(own: Path, ours: Kept, folder: Path, theirs: Kept) -> str:
     """How their bytes relate to ours: equal, extends, contained or differs."""
-    if ours is None or theirs is None:
-        return "equal" if ours is theirs else "differs"
-    shared = min(ours.size, theirs.size)
-    if _hash(own, ours, shared) != _hash(folder, theirs, shared):
-        return "differs"
-    return "equal" if ours.size == theirs.size else "extends" if theirs.size > shared else "contained"
-
-
-def _hash(folder: Path, kept: Kept, size: int) -> bytes:
-    sha256 = hashlib.sha256()
-    for piece in evidence.read(folder, kept):
-        sha256.update(piece[:size])
-        size -= len(piece)
-        if size <= 0:
-            break
-    return sha256.digest()
+    return versions.relation(evidence.read(own, ours), evidence.read(folder, theirs))
 
 
 def _joined(own: Path, ours: Manifest, theirs: Path, manifest: Manifest) -> bool:
     """What they have and we do not, added to ours; tells whether there was anything."""
     made = ours
     for kept in manifest.files:
-        known = made.get(kept.name)
+        known = made.main if kept.role == "main" else made.get(kept.name)
         relation = _relation(own, known, theirs, kept) if known else "extends"
         if relation in ("equal", "contained"):
             continue
-        if known and relation == "differs":
-            kept_as = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old", frames=())
+        if known and (relation == "differs" or not known.size):
+            kept_as = _from_bundle(kept, ours, name=f"{known.name}~{kept.digest[:8]}", role="old")
             if made.get(kept_as.name) is None:
                 made = made.put(_appended(own, kept_as, evidence.read(theirs, kept)))
             continue
-        start = known or structs.replace(kept, frames=())
+        start = known or _from_bundle(kept, ours, name=kept.name, role=kept.role)
         made = made.put(_appended(own, start, evidence.read(theirs, kept, start.size)))
     if made != ours:
         evidence.save(own, made)
     return made != ours
+
+
+def _from_bundle(kept: Kept, ours: Manifest, name: str, role: FileRole) -> Kept:
+    """A file that ours has not. Of where it lay nothing is taken over but its name, and a restore asks the source
+    whether a session has such a file: so it is marked."""
+    place = kept.place or kept.name
+    path = f"{ours.root}/{place}"
+    return Kept(name, role, path, mtime_ns=kept.mtime_ns, id=kept.id, place=kept.place, bundled=True)
 
 
 def _appended(own: Path, kept: Kept, pieces: Iterable[bytes]) -> Kept:
@@ -162,7 +171,7 @@ def derive(layout: Layout, placed: Iterable[Placed], agents: Mapping[str, str]) 
         tasks = tuple(
             task
             for session_id, version in wave.items()
-            for task in reindex.tasks_of(layout.shelf(agents[session_id], session_id), agents[session_id], version)
+            for task in tasks_of(layout.shelf(agents[session_id], session_id), agents[session_id], version)
         )
         batch.carry_out(layout, Plan(tasks, 0), outcomes.append)
     return [outcome for outcome in outcomes if outcome.what == "failed"]

@@ -8,9 +8,9 @@ so, and nobody restores it as if it were.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -20,15 +20,18 @@ from muniment.bundle.verify import REDACTED
 from muniment.errors import MunimentError
 from muniment.inscribe import Outcome, Task
 from muniment.model import codec
-from muniment.model.engagements import Ingested
 from muniment.prospective import kept as prospective
 from muniment.prospective import sheet
+from muniment.secrets import Redactor
 from muniment.sources.base import Source
 from muniment.sources.lines import records
 from muniment.store import edits, engagements, evidence, head, page, roster, versions
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import Layout, Shelf
 from muniment.store.session_table import Listed
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 
 
 class Hidden(Struct):
@@ -69,25 +72,31 @@ class _Hider:
     sees that it is the same, or what is new in it."""
 
     def __init__(self, hidden: Hidden) -> None:
-        self.numbered = secrets.Numbered()
+        self.redactor = Redactor()
         self.hidden = hidden
 
-    def value(self, value: Any) -> Any:
-        """The same object if there is no secret in it."""
-        before = self.numbered.taken
-        shown = self.numbered.value(value)
-        taken = self.numbered.taken - before
-        self.hidden.secrets += taken
-        return shown if taken else value
-
-    def text(self, text: str) -> str:
-        before = self.numbered.taken
-        shown = self.numbered.text(text)
-        self.hidden.secrets += self.numbered.taken - before
+    def _count(self, hide: Callable[[T], T], given: T) -> T:
+        """Return what the redactor makes of something, and count what it takes out."""
+        before = self.redactor.taken
+        shown = hide(given)
+        self.hidden.secrets += self.redactor.taken - before
         return shown
 
-    def record(self, found: Ingested) -> Ingested:
-        return codec.decode(codec.encode(self.value(codec.loads(codec.encode(found)))), Ingested)
+    def value(self, value: Any) -> Any:
+        """Return a value of JSON without secrets: the same object if there is none in it."""
+        before = self.redactor.taken
+        shown = self._count(self.redactor.value, value)
+        return value if self.redactor.taken == before else shown
+
+    def text(self, text: str) -> str:
+        return self._count(self.redactor.text, text)
+
+    def path(self, path: str) -> str:
+        """Return a path without secrets, each of its names by itself, so that the others stay where they are."""
+        return "/".join(map(self.text, path.split("/")))
+
+    def record(self, record: S) -> S:
+        return self._count(self.redactor.record, record)
 
     def set_(self, own: Shelf, new: Shelf) -> None:
         """One version of a session: its evidence, and the head of its document."""
@@ -95,13 +104,14 @@ class _Hider:
         if manifest is None:
             return
         source = sources.named(manifest.source)
-        made = structs.replace(manifest, files=(), copies=(), bundled=REDACTED)
+        root = self.path(manifest.root)
+        made = structs.replace(manifest, root=root, files=(), copies=(), bundled=REDACTED)
         files.make_folder(new.evidence)
         for kept in manifest.files:
             made = made.put(self._kept(own, new, kept, source))
         evidence.save(new.evidence, made)
         if top := page.load_head(own.document):
-            shown = head.Head(**self.value(codec.mapping(codec.loads(codec.encode(top)))))
+            shown = self.record(top)
             alone = structs.replace(shown, own=shown.own | {page.BODY_BYTES: 0})
             files.write_atomic(new.document, [head.render(alone, has_messages=False)])
 
@@ -109,7 +119,9 @@ class _Hider:
         """A file anew; one that the agent had compressed is not compressed again."""
         name = kept.name.removesuffix(".zst") if source.packed(kept.name) else kept.name
         place = kept.place and kept.place.removesuffix(".zst")
-        appender = Appender(new.evidence, structs.replace(kept, name=name, place=place, frames=()))
+        named = {"name": name, "place": place, "path": kept.path, "root": kept.root, "id": kept.id}
+        shown = {field: self.path(value) if value else value for field, value in named.items()}
+        appender = Appender(new.evidence, structs.replace(kept, frames=(), **shown))
         for _ in appender.through(self._content(own, kept, name, source)):
             pass
         return appender.close()
@@ -165,7 +177,8 @@ def _said(layout: Layout, made: Layout, hiders: Mapping[str, _Hider]) -> None:
     if found:
         engagements.put(made, [hiders[record.session_id].record(record) for record in found])
     for entry in roster.load(layout).of_any(hiders):
-        roster.put(made, entry)
+        hider = next(hiders[id_] for id_ in hiders if id_.startswith(entry.session_id))
+        roster.put(made, hider.record(entry))
 
 
 def _told(layout: Layout, made: Layout, sessions: Container[str], hidden: Hidden) -> None:

@@ -1,24 +1,22 @@
 """Whether the evidence of an unpacked bundle is what it says, and whether it may go back to an agent's home.
 
 Hashes of members prove that the bundle is whole; they prove nothing of who made it. So every frame is unpacked and
-compared with its own hash, and a session counts as one of an agent's home only if the agent's own rules would find
-just these files there: else a bundle could bring files that an agent heeds, such as its settings.
+compared with its own hash, and a session counts as one of an agent's home only if its source owns every file by name
+(`Source.owns`) and the agent's own rules would find it there: else a bundle could bring files that an agent heeds, such
+as its settings. A restore gives the verdict again when it writes.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from msgspec import structs
 
-from muniment import files, sources
+from muniment import ownership, sources
 from muniment.bundle import contents
 from muniment.bundle.contents import Contents, Limits
-from muniment.errors import MunimentError, StoreError
-from muniment.sources.base import HEAD_BYTES
+from muniment.errors import StoreError
 from muniment.store import evidence
 from muniment.store.evidence import Kept, Manifest
 
@@ -49,7 +47,7 @@ def verify(folder: Path, made: Contents, limits: Limits) -> None:
                 raise StoreError("the evidence unpacks to far more than it holds", "it was made to fill the disk")
             for kept in manifest.files:
                 _require_whole(own, kept)
-            evidence.save(own, _here(manifest, own, folder / "look", made.redacted))
+            evidence.save(own, _here(manifest, own, made.redacted))
 
 
 def _load(own: Path, session_id: str, source: str) -> Manifest:
@@ -82,38 +80,18 @@ def is_relative(name: str) -> bool:
     return bool(name) and not pure.is_absolute() and ".." not in pure.parts and "\0" not in name and "\\" not in name
 
 
-def _here(manifest: Manifest, own: Path, look: Path, redacted: bool) -> Manifest:
+def _here(manifest: Manifest, own: Path, redacted: bool) -> Manifest:
     """The manifest for this machine: paths at which copies lay on another mean nothing here."""
-    at_home = manifest.home and _would_be_found(manifest, own, look)
+    at_home = manifest.home and _would_be_found(manifest, own)
     return structs.replace(manifest, home=at_home, copies=(), bundled=REDACTED if redacted else WHOLE)
 
 
-def _would_be_found(manifest: Manifest, own: Path, look: Path) -> bool:
-    """Whether the agent's own rules find exactly these files in a home that holds nothing else."""
-    wanted = {kept.place or kept.name: kept for kept in manifest.files if kept.role not in ("old", "history")}
-    try:
-        for name, kept in wanted.items():
-            path = look.joinpath(*PurePosixPath(name).parts)
-            files.make_folder(path.parent)
-            files.write_atomic(path, [_head(own, kept)])
-        source = sources.named(manifest.source)
-        found = [f for f in source.gather(source.candidates(look), look, [look]) if f.session_id == manifest.session_id]
-        names = {file.name for file in chain.from_iterable(one.files for one in found)}
-        return set(wanted) <= names and all(_is_history(kept) for kept in manifest.files if kept.role == "history")
-    except (MunimentError, OSError, ValueError):
+def _would_be_found(manifest: Manifest, own: Path) -> bool:
+    """Whether the source owns all of these files, and its own rules find this session in a home with nothing else."""
+    source = sources.named(manifest.source)
+    id_ = ownership.native_id(manifest)
+    current = [(kept.place or kept.name, kept) for kept in manifest.files if kept.role != "old"]
+    if not all(source.owns(name, kept.role, id_) for name, kept in current if source.given_back(kept.name)):
         return False
-    finally:
-        _clear(look)
-
-
-def _head(own: Path, kept: Kept) -> bytes:
-    return next(iter(evidence.read(own, kept)), b"")[:HEAD_BYTES]
-
-
-def _is_history(kept: Kept) -> bool:
-    """Lines that a restore adds to a file right in the home."""
-    return "/" not in (kept.place or kept.name) and kept.name.endswith(".jsonl") and not kept.name.startswith(".")
-
-
-def _clear(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    heads = {name: ownership.head_kept(own, kept) for name, kept in current if kept.role != "history"}
+    return not heads or bool(ownership.found_together(source, manifest.session_id, heads, in_home=True))
