@@ -179,6 +179,8 @@ class Server:
 
     pid: int
     link: str
+    code: str = ""
+    """What a browser has to give there before anything else."""
 
     @property
     def origin(self) -> str:
@@ -199,7 +201,8 @@ def served_muniment(muniment: Path, home: Home) -> Iterator[Server]:
             subprocess.run([*command, *words], check=True, env=env, stdout=subprocess.DEVNULL)
     with _running([*command, "view", "--no-open", "--no-watch", "--port", "0"], env) as process:
         assert process.stdout
-        yield Server(process.pid, process.stdout.readline().decode().strip())
+        link, code = (process.stdout.readline().decode() for _ in range(2))
+        yield Server(process.pid, link.strip(), code.split()[1])
 
 
 @contextmanager
@@ -301,17 +304,20 @@ class Visitor:
 
     def __init__(self, browser: Any, server: Server, page: Page) -> None:
         self.browser, self.server, self.page, self.seen = browser, server, page, Seen(page.name)
-        self.cookies: list[Any] = []
+        self.kept: Any = None
         with self.tab() as tab:
             tab.goto(server.link)
-            self.cookies = tab.context.cookies()
+            if server.code:
+                tab.get_by_label("Code").fill(server.code)
+                tab.keyboard.press("Enter")
+                tab.wait_for_selector(page.row)
+            self.kept = tab.context.storage_state()
 
     @contextmanager
     def tab(self) -> Iterator[Any]:
         """A new page with nothing in its cache."""
-        context = self.browser.new_context(viewport=SIZE)
+        context = self.browser.new_context(viewport=SIZE, storage_state=self.kept)
         context.set_default_timeout(WAIT_MS)
-        context.add_cookies(self.cookies)
         context.add_init_script(_CLOCK)
         context.on("request", self._note)
         try:
@@ -320,7 +326,7 @@ class Visitor:
             context.close()
 
     def _note(self, request: Any) -> None:
-        self.seen.outside += not request.url.startswith((self.server.origin, "data:"))
+        self.seen.outside += not request.url.startswith((self.server.origin, "data:", "blob:"))
 
     def first_views(self, times: int) -> None:
         for _ in range(times):

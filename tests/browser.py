@@ -112,7 +112,7 @@ def watched(browser: Any, allowed: str = "file://", **options: Any) -> Iterator[
 
     def route(route: Any) -> None:
         address = route.request.url
-        if address.startswith((allowed, "data:")):
+        if address.startswith((allowed, "data:", f"blob:{allowed}")):
             route.continue_()
         else:
             seen.requests.append(address)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import tests.web.served
 from tests.browser import Seen, chromium, watched
 from tests.page import sessions
 
@@ -32,10 +33,11 @@ def environment(store: Path) -> dict[str, str]:
 class Viewer:
     """A running viewer."""
 
-    def __init__(self, store: Path, process: subprocess.Popen[str], link: str) -> None:
-        self.store, self.process, self.link = store, process, link
-        self.origin = link.partition("/enter")[0]
-        self.cookies: list[Any] = []
+    def __init__(self, store: Path, process: subprocess.Popen[bytes]) -> None:
+        served = tests.web.served.Viewer(process).enter()
+        self.store, self.process, self.token = store, process, served.token
+        self.origin = f"http://{served.host}"
+        self.headers = {"Authorization": f"Bearer {self.token}"}
 
     def __call__(self, *args: str) -> str:
         return muniment(self.store, *args)
@@ -45,10 +47,9 @@ def serve(store: Path) -> Iterator[Viewer]:
     if not (STATIC / "index.html").exists():
         pytest.skip("the page was not built: `make page`")
     words = [*MUNIMENT, "--store", str(store), "view", "--no-open", "--no-watch", "--port", "0"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment(store))
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment(store))
     try:
-        assert process.stdout
-        yield Viewer(store, process, process.stdout.readline().strip())
+        yield Viewer(store, process)
     finally:
         process.terminate()
         process.communicate(timeout=60)
@@ -101,9 +102,6 @@ def visit(browser: Any, viewer: Viewer) -> Iterator[Open]:
 
 
 def enter(page: Any, viewer: Viewer) -> None:
-    """The link is good once; whoever came in before lends the cookie."""
-    if viewer.cookies:
-        page.context.add_cookies(viewer.cookies)
-        return
-    page.goto(viewer.link)
-    viewer.cookies = page.context.cookies()
+    """A code is good once: whoever came in first lends the token to the other browsers of a test."""
+    keep = f"if (location.origin === '{viewer.origin}') localStorage.setItem('muniment-token', '{viewer.token}')"
+    page.context.add_init_script(keep)

@@ -43,6 +43,17 @@ def test_a_failing_build_is_no_wheel(build_hook: ModuleType, source: Path, capfd
         build_hook.build_page(source)
 
 
+def test_no_package_runs_a_script_when_it_is_installed(build_hook: ModuleType, source: Path) -> None:
+    if build_hook.own_npm() is None and build_hook.wheel_npm() is None:
+        pytest.skip("there is no node on this machine")
+    scripts = dict.fromkeys(("preinstall", "install", "postinstall", "prepare"), "echo ran >>ran")
+    package = {"private": True, "scripts": scripts | {"build": "exit 3"}}
+    (source / "web" / "package.json").write_text(json.dumps(package))
+    with pytest.raises(SystemExit):
+        build_hook.build_page(source)
+    assert not (source / "web" / "ran").exists()
+
+
 def test_one_may_build_without_the_page(build_hook: ModuleType, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUNIMENT_NO_PAGE", "1")
     build_hook.build_page(source)

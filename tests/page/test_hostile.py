@@ -214,16 +214,21 @@ return [Object.values(seen), [...odd]];
 """
 
 
+def asked(page: Any, viewer: Viewer, path: str) -> Any:
+    """What the server says of a session."""
+    return page.request.get(f"{viewer.origin}/api/session/{path}", headers=viewer.headers).json()
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_every_block_and_every_tool_is_words(visit: Open, viewer: Viewer, part: int) -> None:
     page = visit(f"/s/{hostile.name(0)}", size=(1280, 6000))
     ready(page)
     for number in range(part, len(hostile.whole_rounds()), 4):
         id_, payloads = hostile.whole_rounds()[number], hostile.of_rounds(number)
-        items = page.request.get(f"{viewer.origin}/api/session/{id_}/items?count=1000").json()["items"]
+        items = asked(page, viewer, f"{id_}/items?count=1000")["items"]
         seen, odd = inside(page, _ROUNDS, id_)
         assert odd == []
-        assert len(seen) == len(page.request.get(f"{viewer.origin}/api/session/{id_}").json()["items"]["kind"])
+        assert len(seen) == len(asked(page, viewer, id_)["items"]["kind"])
         for round_, payload in enumerate(payloads, 1):
             kinds = {kind for at, kind, _ in seen if at == round_}
             assert kinds == KINDS, f"round {round_} of {id_}"
@@ -242,12 +247,19 @@ def test_a_subagent_is_words(visit: Open) -> None:
 
 
 def test_the_files_of_a_session_are_text(visit: Open, viewer: Viewer) -> None:
+    """As the page opens them, and as a person who typed the address would get them."""
     page = visit()
-    paths = [f"/doc/{hostile.name(number)}.md" for number in range(0, len(PAYLOADS), 25)]
-    for path in [*paths, *(f"/raw/{id_}/1.json" for id_ in hostile.whole_rounds())]:
-        page.goto(viewer.origin + path)
-        expect(page.locator("body > pre")).to_have_count(1)
-        assert page.evaluate("typeof window.ran") == "undefined"
+    sessions = [(hostile.name(number), "Document") for number in range(0, len(PAYLOADS), 25)]
+    for id_, name in [*sessions, *((id_, "raw") for id_ in hostile.whole_rounds())]:
+        page.goto(f"{viewer.origin}/s/{id_}")
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name=name, exact=True).first.click()
+        expect(opened.value.locator("body > pre")).to_have_count(1)
+        assert opened.value.evaluate("typeof window.ran") == "undefined"
+        assert opened.value.evaluate("document.contentType") in ("text/plain", "application/json")
+        opened.value.close()
+        got = page.request.get(f"{viewer.origin}/doc/{id_}.md", headers=viewer.headers)
+        assert got.headers["content-security-policy"].startswith("sandbox")
 
 
 def test_edits_bring_words_back(visit: Open) -> None:

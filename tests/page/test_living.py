@@ -163,7 +163,7 @@ def told(page: Any, viewer: Viewer, session: str, *change: str) -> Callable[[], 
     page.route(address, lambda route: route.continue_() if held else held.append(route))
     viewer(*change)
     until(page, lambda: bool(held))
-    said = page.request.get(address).json()
+    said = page.request.get(address, headers=viewer.headers).json()
     return lambda: held[0].fulfill(json=said)
 
 

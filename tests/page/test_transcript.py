@@ -184,7 +184,10 @@ def test_the_document_and_the_raw_round_are_one_click_away(visit: Open, viewer: 
     page = opened(visit, viewer, "Flaky lamp test")
 
     def behind(name: str) -> str:
-        return page.request.get(viewer.origin + page.get_by_role("link", name=name).first.get_attribute("href")).text()
+        with page.expect_popup() as opened:
+            page.get_by_role("link", name=name).first.click()
+        expect(opened.value.locator("body > pre")).to_have_count(1)
+        return opened.value.locator("body > pre").text_content()
 
     assert behind("Document").startswith("---\nsession_id:")
     assert json.loads(behind("raw"))["round"] == 1

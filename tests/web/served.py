@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,29 +75,33 @@ def fill(archive: Archive, home: Path) -> None:
 class Viewer:
     """One running `muniment view`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], link: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout
         self.process = process
-        self.link = link
-        self.port = int(re.findall(r":(\d+)/", link)[0])
+        self.address, self.code = read_invitation(process.stdout.readline, process.stdout.readline)
+        self.port = int(re.findall(r":(\d+)/", self.address)[0])
         self.host = f"127.0.0.1:{self.port}"
-        self.cookie = ""
+        self.token = ""
 
     def enter(self) -> Viewer:
-        """Follow the link, as a browser would."""
-        status, headers, _ = self.ask(self.link.partition(str(self.port))[2], cookie="")
-        assert status == 303, status
-        self.cookie = headers["set-cookie"].partition(";")[0]
+        """Sign in, as the page does with the code that a person types."""
+        self.token = self.redeem(self.code)
         return self
 
+    def redeem(self, code: str) -> str:
+        """The token for a code; empty if it is refused."""
+        status, _, body = self.ask("/enter", "POST", f"code={code}".encode(), token="")
+        return json.loads(body)["token"] if status == 200 else ""
+
     def ask(
-        self, path: str, method: str = "GET", body: bytes | None = None, cookie: str | None = None, **headers: str
+        self, path: str, method: str = "GET", body: bytes | None = None, token: str | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request, on a connection of its own. Header names are written with _ for -."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
-            cookie = self.cookie if cookie is None else cookie
-            connection.request(method, path, body, sent | ({"Cookie": cookie} if cookie else {}))
+            token = self.token if token is None else token
+            connection.request(method, path, body, sent | ({"Authorization": f"Bearer {token}"} if token else {}))
             answer = connection.getresponse()
             return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
         finally:
@@ -143,6 +147,13 @@ class Viewer:
         return self.process.wait(PATIENCE_SECONDS)
 
 
+def read_invitation(*lines: Callable[[], bytes]) -> tuple[str, str]:
+    """The address and the code that `muniment view` prints first."""
+    address, code = (read().decode().strip() for read in lines)
+    assert address.startswith("http://127.0.0.1:"), (address, code)
+    return address, code.split()[1]
+
+
 PYTHON = [sys.executable, "-m", "muniment.surfaces.cli.main"]
 
 
@@ -155,10 +166,7 @@ def viewing(archive: Archive, *options: str, command: list[str] | None = None) -
     errors = (archive.layout.root.parent / "viewer.err").open("ab")
     process = subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=errors, env=environment(archive))
     try:
-        assert process.stdout
-        link = process.stdout.readline().decode().strip()
-        assert link.startswith("http://127.0.0.1:"), (link, (archive.layout.root.parent / "viewer.err").read_text())
-        yield Viewer(process, link).enter()
+        yield Viewer(process).enter()
     finally:
         if process.poll() is None:
             process.terminate()
@@ -174,6 +182,10 @@ def environment(archive: Archive) -> dict[str, str]:
     return {"HOME": archive.env["HOME"], "PATH": path, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
+PAGE = ("/", f"/s/{MAIN}", "/assets/x.js", "/icon.svg")
+"""The page as it was built: the only thing that everybody gets."""
+
+
 def paths() -> list[tuple[str, str]]:
     """Every route with its method, filled in so that it answers."""
     fixed = {
@@ -185,6 +197,5 @@ def paths() -> list[tuple[str, str]]:
     reading = [("GET", fixed.get(path, path.replace("{id}", MAIN))) for path in api.READING]
     writing = [("POST", f"/api/session/{MAIN}/{name}") for name in edits.EDITS]
     others = ["/api/live", f"/doc/{MAIN}.md", f"/raw/{MAIN}/1.json", f"/media/{MAIN}/{'0' * 64}.png"]
-    page = ["/", f"/s/{MAIN}", "/assets/x.js", "/icon.svg"]
     assert app.STATIC.name == "static"
-    return [*reading, *writing, *(("GET", path) for path in [*others, *page])]
+    return [*reading, *writing, ("POST", "/leave"), *(("GET", path) for path in [*others, *PAGE])]

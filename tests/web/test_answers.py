@@ -18,6 +18,7 @@ from muniment.store.layout import Layout
 from muniment.surfaces.web import app, describe
 from muniment.surfaces.web.keys import Keys
 from muniment.surfaces.web.live import Live
+from muniment.surfaces.web.passes import Passes
 from muniment.surfaces.web.view import View
 from muniment.viewing import shapes, transcript
 from muniment.viewing.transcript import Transcripts
@@ -28,7 +29,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 
 def routes(archive: Archive) -> list[Route]:
     view = View(archive.layout.root, archive.env)
-    return app.routes(view, Keys(b"k" * 32, 1, archive.layout.root), Live(view))
+    return app.routes(view, Keys(b"k" * 32, 1, archive.layout.root), Passes(archive.layout.root, 1), Live(view))
 
 
 # -- the document

@@ -1,19 +1,29 @@
-"""Who is not let in: other names, other sites, other pages, no cookie, and no way around it."""
+"""Who is not let in: other names, other sites, other pages, no token, and no way around it."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
 import os
+import re
+import socket
 import stat
+import threading
 import time
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import pytest
 
 from muniment.archive import Archive
 from muniment.errors import StoreError
-from muniment.surfaces.web import keys, security
-from muniment.surfaces.web.keys import Keys
-from tests.web.served import CANARY, MAIN, Viewer, paths, viewing
+from muniment.surfaces.web import keys, opening, passes, redirect, security
+from muniment.surfaces.web.live import Live
+from muniment.surfaces.web.passes import Pass, Passes
+from muniment.surfaces.web.server import Taken, listen
+from muniment.surfaces.web.view import View
+from tests.web.served import CANARY, MAIN, PAGE, Viewer, paths, viewing
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE")
 
@@ -94,9 +104,9 @@ def foreign_hosts(port: int) -> list[str]:
     ]
 
 
-def request(method: str, path: str, cookie: str, *headers: str, version: str = "1.1") -> bytes:
-    lines = [f"{method} {path} HTTP/{version}", *headers, f"Cookie: {cookie}", "Content-Length: 0", "", ""]
-    return "\r\n".join(lines).encode()
+def request(method: str, path: str, token: str, *headers: str, version: str = "1.1") -> bytes:
+    shown = f"Authorization: Bearer {token}"
+    return "\r\n".join([f"{method} {path} HTTP/{version}", *headers, shown, "Content-Length: 0", "", ""]).encode()
 
 
 def leaked(answers: bytes) -> list[bytes]:
@@ -112,8 +122,8 @@ def test_no_route_answers_under_another_name(viewer: Viewer) -> None:
     assert len(set(hosts)) >= 60
     asked = [(method, path) for method in METHODS for _, path in paths()]
     for host in hosts:
-        sent = b"".join(request(method, path, viewer.cookie, f"Host: {host}") for method, path in asked[:-1])
-        sent += request(*asked[-1], viewer.cookie, f"Host: {host}", "Connection: close")
+        sent = b"".join(request(method, path, viewer.token, f"Host: {host}") for method, path in asked[:-1])
+        sent += request(*asked[-1], viewer.token, f"Host: {host}", "Connection: close")
         got = viewer.raw(sent)
         assert got.startswith(b"HTTP/1.1 4"), host
         assert leaked(got) == [], host
@@ -122,26 +132,26 @@ def test_no_route_answers_under_another_name(viewer: Viewer) -> None:
             assert got.count(b"content-length: 0") == len(asked), host
 
 
-def odd_requests(port: int, cookie: str, method: str, path: str) -> list[bytes]:
+def odd_requests(port: int, token: str, method: str, path: str) -> list[bytes]:
     """Ways of naming a server, or of not naming it, that are no single `Host` line."""
     good, evil, close = f"Host: 127.0.0.1:{port}", "Host: evil.example", "Connection: close"
     return [
-        request(method, path, cookie, close),
-        request(method, path, cookie, close, version="1.0"),
-        request(method, path, cookie, evil, close, version="1.0"),
-        request(method, path, cookie, good, evil, close),
-        request(method, path, cookie, evil, good, close),
-        request(method, path, cookie, good, good, close),
-        request(method, path, cookie, "Host:", close),
-        request(method, path, cookie, "Host", close),
-        request(method, path, cookie, f"X-Forwarded-Host: 127.0.0.1:{port}", evil, close),
-        request(method, path, cookie, f"Forwarded: host=127.0.0.1:{port}", evil, close),
-        request(method, f"http://evil.example{path}", cookie, good, close),
-        request(method, f"http://127.0.0.1:{port}{path}", cookie, evil, close),
-        request(method, f"http://127.0.0.1:{port}{path}", cookie, good, close),
-        request(method, f"evil.example{path}", cookie, good, close),
-        request(method, "*", cookie, good, close),
-        request(method, path.lstrip("/") or "x", cookie, good, close),
+        request(method, path, token, close),
+        request(method, path, token, close, version="1.0"),
+        request(method, path, token, evil, close, version="1.0"),
+        request(method, path, token, good, evil, close),
+        request(method, path, token, evil, good, close),
+        request(method, path, token, good, good, close),
+        request(method, path, token, "Host:", close),
+        request(method, path, token, "Host", close),
+        request(method, path, token, f"X-Forwarded-Host: 127.0.0.1:{port}", evil, close),
+        request(method, path, token, f"Forwarded: host=127.0.0.1:{port}", evil, close),
+        request(method, f"http://evil.example{path}", token, good, close),
+        request(method, f"http://127.0.0.1:{port}{path}", token, evil, close),
+        request(method, f"http://127.0.0.1:{port}{path}", token, good, close),
+        request(method, f"evil.example{path}", token, good, close),
+        request(method, "*", token, good, close),
+        request(method, path.lstrip("/") or "x", token, good, close),
     ]
 
 
@@ -153,7 +163,7 @@ def test_no_route_answers_to_an_odd_name(viewer: Viewer) -> None:
         ("OPTIONS", "/"),
         ("GET", f"/doc/{MAIN}.md"),
     ]:
-        for sent in odd_requests(viewer.port, viewer.cookie, method, path):
+        for sent in odd_requests(viewer.port, viewer.token, method, path):
             got = viewer.raw(sent, seconds=2)
             assert leaked(got) == [], sent
             assert got.startswith(b"HTTP/1."), sent
@@ -162,119 +172,266 @@ def test_no_route_answers_to_an_odd_name(viewer: Viewer) -> None:
 def test_our_own_names_are_answered(viewer: Viewer) -> None:
     """So that the refusals above are refusals of the name."""
     for host in security.hosts(viewer.port):
-        got = viewer.raw(request("GET", "/api/overview", viewer.cookie, f"Host: {host}", "Connection: close"))
+        got = viewer.raw(request("GET", "/api/overview", viewer.token, f"Host: {host}", "Connection: close"))
         assert got.startswith(b"HTTP/1.1 200"), host
 
 
-# -- the cookie
+# -- the token
 
 
-def wrong_cookies(viewer: Viewer) -> list[str]:
-    name, _, value = viewer.cookie.partition("=")
+def wrong_authorizations(token: str) -> list[str]:
+    good = f"Authorization: Bearer {token}"
     return [
-        "",
-        name,
-        f"{name}=",
-        f"{name}={value[:-1]}",
-        f"{name}={value}0",
-        f"{name}={value.upper()}",
-        f"{name}={value[::-1]}",
-        f"{name}x={value}",
-        f"x{name}={value}",
-        f"muniment_1={value}",
-        f"{name.upper()}={value}",
-        f"{name}=%00{value}",
-        f"{name}=é{value}",
-        f"x={value}; y={name}",
-        "=" * 100,
-        ";" * 1000,
-        f"{name}={'a' * 5000}",
+        "X: y",
+        "Authorization:",
+        "Authorization: Bearer",
+        f"Authorization: {token}",
+        f"Authorization: Basic {token}",
+        f"Authorization: Bearer {token[:-1]}",
+        f"Authorization: Bearer {token}0",
+        f"Authorization: Bearer {token.swapcase()}",
+        f"Authorization: Bearer {token[::-1]}",
+        f"Authorization: Bearer {token},{token}",
+        f"Authorization: Bearer %00{token}",
+        f"Authorization: Bearer \xe9{token}",
+        f"Authorization: Bearer {'a' * 5000}",
+        f"Authorization: Bearer {hashlib.sha256(token.encode()).hexdigest()}",
+        f"{good}\r\n{good}",
+        f"{good}\r\nAuthorization: Bearer x",
+        f"X-Authorization: Bearer {token}",
+        f"Cookie: token={token}; muniment-token={token}; Authorization=Bearer {token}",
     ]
 
 
-def test_every_route_needs_the_cookie(viewer: Viewer) -> None:
-    for method, path in paths():
-        for cookie in wrong_cookies(viewer):
-            host = f"Host: {viewer.host}"
-            got = viewer.raw(request(method, path, cookie, host, "Connection: close").replace("é".encode(), b"\xe9"))
-            assert got.startswith((b"HTTP/1.1 403", b"HTTP/1.1 400")), (path, cookie, got[:100])
+def test_every_route_but_the_page_needs_the_token(viewer: Viewer) -> None:
+    for method, path in (pair for pair in paths() if pair[1] not in PAGE):
+        for wrong in wrong_authorizations(viewer.token):
+            lines = [
+                f"{method} {path} HTTP/1.1",
+                f"Host: {viewer.host}",
+                wrong,
+                "Content-Length: 0",
+                "Connection: close",
+            ]
+            got = viewer.raw("\r\n".join([*lines, "", ""]).encode("latin-1"))
+            assert got.startswith((b"HTTP/1.1 403", b"HTTP/1.1 400")), (path, wrong, got[:100])
             assert CANARY.encode() not in got
 
 
-def test_a_person_without_the_cookie_is_told_where_to_get_it(viewer: Viewer) -> None:
-    status, headers, body = viewer.ask("/", cookie="", Accept="text/html,*/*")
+def test_a_token_in_the_address_is_none(viewer: Viewer) -> None:
+    for name in ("token", "code", "authorization", "access_token"):
+        assert viewer.ask(f"/api/overview?{name}={viewer.token}", token="")[0] == 403
+
+
+def test_the_page_is_the_same_for_everybody(viewer: Viewer) -> None:
+    for path in PAGE:
+        stranger, own = viewer.ask(path, token=""), viewer.ask(path)
+        assert (stranger[0], stranger[2]) == (own[0], own[2])
+        assert CANARY.encode() not in stranger[2]
+
+
+def test_what_nobody_made_a_page_of_is_not_open(viewer: Viewer) -> None:
+    """A route that is added later needs the token unless the guard names it."""
+    for path in (
+        "/later",
+        "/later/x.json",
+        "/api/later",
+        "/api/later.js",
+        "/enter",
+        "/code",
+        "/s/x/y/z",
+        "/assets/x/y.js",
+    ):
+        assert viewer.ask(path, token="")[0] == 403, path
+        assert viewer.ask(path, "POST", b"", token="")[0] == 403, path
+
+
+def test_a_person_without_the_token_is_told_where_to_sign_in(viewer: Viewer) -> None:
+    status, headers, body = viewer.ask(f"/doc/{MAIN}.md", token="", Accept="text/html,*/*")
     assert (status, headers["content-type"]) == (403, "text/html; charset=utf-8")
-    assert b"muniment view" in body
+    assert b"Sign in" in body
+    status, _, body = viewer.ask(f"/doc/{MAIN}.md", token="")
+    assert (status, "muniment view" in json.loads(body)["hint"]) == (403, True)
 
 
-def test_the_link_works_once_and_leaves_no_token_in_the_address(shown: Archive) -> None:
-    with viewing(shown) as viewer:
-        status, _, body = viewer.ask(viewer.link.partition(str(viewer.port))[2], cookie="")
-        assert (status, CANARY.encode() in body) == (403, False)
-        own = Keys(keys.load(shown.env), viewer.port, shown.layout.root)
-        status, headers, _ = viewer.ask(f"/enter?token={own.mint()}&session={MAIN}", cookie="")
-        assert (status, headers["location"]) == (303, f"/s/{MAIN}")
-        status, headers, _ = viewer.ask(f"/enter?token={own.mint()}&session=//evil.example", cookie="")
-        assert (status, headers["location"]) == (303, "/")
-        flags = {part.strip().lower() for part in headers["set-cookie"].split(";")}
-        assert {"httponly", "samesite=strict", "path=/"} <= flags
-        assert not any(part.startswith("domain") for part in flags)
+def enter(viewer: Viewer, code: str, session: str = "", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """A code as a form sends it."""
+    body = urlencode({"code": code, "session": session}).encode()
+    form = {"Content_Type": "application/x-www-form-urlencoded", "Accept": "text/html,*/*"}
+    return viewer.ask("/enter", "POST", body, token="", **(form | headers))
 
 
-def test_a_link_that_is_followed_from_elsewhere_begins_anew_here(shown: Archive, viewer: Viewer) -> None:
-    """A strict cookie is not sent along with a redirect of a foreign page."""
-    own = Keys(keys.load(shown.env), viewer.port, shown.layout.root)
-    away = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
-    status, headers, body = viewer.ask(f"/enter?token={own.mint()}", cookie="", **away)
+def next_code(archive: Archive, viewer: Viewer) -> str:
+    invitation = opening.ask_running(archive, viewer.port, None)
+    assert invitation
+    return invitation.code
+
+
+def test_a_code_works_once(shown: Archive, viewer: Viewer) -> None:
+    code = next_code(shown, viewer)
+    status, headers, body = enter(viewer, code, MAIN)
     assert status == 200
-    assert b'http-equiv="refresh" content="0;url=/"' in body
-    assert "set-cookie" in headers
-    away["Sec_Fetch_Mode"] = "no-cors"
-    assert viewer.ask(f"/enter?token={own.mint()}", cookie="", **away)[0] == 403
+    assert "set-cookie" not in headers
+    assert "location" not in headers
+    found = re.search(rb'data-token="([\w-]{43})" data-to="([^"]*)"', body)
+    assert found
+    assert found[2].decode() == f"/s/{MAIN}"
+    assert viewer.ask("/api/overview", token=found[1].decode())[0] == 200
+    assert enter(viewer, code)[0] == viewer.ask("/enter", "POST", f"code={code}".encode(), token="")[0] == 403
+    assert b'data-to="/"' in enter(viewer, next_code(shown, viewer), "//evil.example")[2]
+    assert b'data-to="/"' in enter(viewer, next_code(shown, viewer), '"><script>')[2]
 
 
-def test_wrong_tokens_are_refused(shown: Archive, viewer: Viewer) -> None:
-    own = Keys(keys.load(shown.env), viewer.port, shown.layout.root)
-    token = own.mint()
-    other = Keys(keys.load(shown.env), viewer.port + 1, shown.layout.root).mint()
-    late, nonce, _ = token.split(".")
-    later = f"{int(late, 16) + 99999:x}.{nonce}.{token.split('.')[2]}"
-    for wrong in ("", "x", "..", token[:-1], token + "0", token.upper(), other, later, "zz.1.2", "%C3%A9.1.2"):
-        assert viewer.ask(f"/enter?token={wrong}", cookie="")[0] == 403, wrong
-    assert own.redeem(token)
+def test_a_code_is_typed_as_people_type(shown: Archive, viewer: Viewer) -> None:
+    for bend in (str.lower, lambda code: code.replace("-", " "), lambda code: f" {code.replace('-', '')}\n"):
+        assert viewer.redeem(quote(bend(next_code(shown, viewer))))
 
 
-def test_a_token_grows_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Keys(b"k" * 32, 1, tmp_path)
-    token, now = own.mint(), time.time()
-    monkeypatch.setattr(keys.time, "time", lambda: now + keys.TOKEN_SECONDS + 1)
-    assert not own.redeem(token)
+def test_every_token_is_another(shown: Archive, viewer: Viewer) -> None:
+    codes = [next_code(shown, viewer) for _ in range(20)]
+    tokens = [viewer.redeem(code) for code in codes]
+    assert len(set(codes)) == len(set(tokens)) == 20
+    assert all(viewer.ask("/api/overview", token=token)[0] == 200 for token in tokens)
+
+
+def test_a_form_may_come_from_a_file_and_from_no_other_site(shown: Archive, viewer: Viewer) -> None:
+    away = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Origin": "null"}
+    assert enter(viewer, next_code(shown, viewer), **away)[0] == 200
+    code = next_code(shown, viewer)
+    assert enter(viewer, code, **away | {"Origin": "http://evil.example"})[0] == 403
+    assert enter(viewer, code, **away | {"Sec_Fetch_Mode": "no-cors"})[0] == 403
+    assert enter(viewer, code, **away | {"Sec_Fetch_Mode": "cors"})[0] == 403
+    assert enter(viewer, code)[0] == 200, "what was refused did not spend the code"
+
+
+def test_wrong_codes_are_refused(shown: Archive, viewer: Viewer) -> None:
+    code = next_code(shown, viewer)
+    for wrong in ("", "x", "-", code[:-1], code + "0", code[::-1], "é", "\x00", "A" * 100_000):
+        assert enter(viewer, wrong)[0] == 403, wrong
+    assert viewer.ask(f"/enter?code={code}", token="")[0] == 403
+    assert viewer.ask(f"/enter?code={code}", "POST", b"", token="")[0] == 403
+    assert enter(viewer, code)[0] == 200
+
+
+def test_a_code_grows_old_and_its_page_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Passes(tmp_path, 1)
+    code, now = own.invite(), time.monotonic()
+    page = redirect.write(tmp_path, 1, "http://127.0.0.1:1/enter", code, None)
+    monkeypatch.setattr(passes.time, "monotonic", lambda: now + passes.CODE_SECONDS + 1)
+    assert own.redeem(code) is None
+    assert not page.exists()
+
+
+def test_the_page_in_a_file_is_its_owners_alone_and_gone_when_it_was_used(tmp_path: Path) -> None:
+    own = Passes(tmp_path / "state", 1)
+    codes = [own.invite(), own.invite()]
+    before = os.umask(0)
+    try:
+        pages = [redirect.write(tmp_path / "state", 1, "http://127.0.0.1:1/enter", code, MAIN) for code in codes]
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(page.stat().st_mode) for page in pages} == {0o600}
+    assert stat.S_IMODE(pages[0].parent.stat().st_mode) == 0o700
+    assert not any(sign in page.name for page, code in zip(pages, codes, strict=True) for sign in code.split("-"))
+    assert own.redeem(codes[0])
+    assert [page.exists() for page in pages] == [False, True]
+    own.close()
+    assert list((tmp_path / "state").iterdir()) == []
+    left = redirect.write(tmp_path / "state", 1, "http://127.0.0.1:1/enter", codes[1], None)
+    Passes(tmp_path / "state", 1)
+    assert not left.exists(), "a viewer that was killed left it"
+
+
+def test_signing_out_revokes_one_token_and_ends_its_line(shown: Archive, viewer: Viewer) -> None:
+    token, other = viewer.redeem(next_code(shown, viewer)), viewer.redeem(next_code(shown, viewer))
+    leave = {"Content_Type": "application/json", "X_Muniment": "edit", "Origin": f"http://{viewer.host}"}
+    assert viewer.ask("/leave", "POST", b"{}", token=token)[0] == 403, "not sent by the page"
+    assert viewer.ask("/leave", "POST", b"{}", token=token, **leave)[0] == 200
+    assert viewer.ask("/api/overview", token=token)[0] == 403
+    assert viewer.ask("/leave", "POST", b"{}", token=token, **leave)[0] == 403
+    assert viewer.ask("/api/overview", token=other)[0] == 200
+
+
+def test_a_line_of_news_ends_with_its_token(tmp_path: Path) -> None:
+    """At the next news at the latest."""
+
+    async def hear() -> list[bytes]:
+        live, own = Live(View(tmp_path, {})), Pass()
+        told = live._told(own)
+        heard = [await anext(told)]
+        own.revoked = True
+        live._tell(b"secret")
+        return [*heard, *[said async for said in told]]
+
+    assert [said.partition(b"\n")[0] for said in asyncio.run(hear())] == [b"event: state"]
+
+
+def test_nothing_from_before_a_start_is_good_after_it(filled: Archive) -> None:
+    with viewing(filled) as viewer:
+        token, code, port = viewer.token, next_code(filled, viewer), viewer.port
+        key = keys.load(filled.env, port, filled.layout.root)
+        assert key
+    assert list(keys.home(filled.env).iterdir()) == [], "nothing is left of it"
+    with viewing(filled, "--port", str(port)) as again:
+        assert again.ask("/api/overview", token=token)[0] == 403
+        assert again.redeem(code) == ""
+        proof = f"{'ab' * 8}.{key.prove('ask', 'ab' * 8)}"
+        assert again.ask("/code", "POST", b"", token=proof)[0] == 403
+        assert again.ask("/api/overview")[0] == 200
 
 
 def test_the_key_is_its_owners_alone(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path)}
+    assert keys.load(env, 1, tmp_path) is None
     before = os.umask(0)
     try:
-        key = keys.load(env)
+        with keys.publish(env, 1, tmp_path) as own:
+            path = keys.locate(env, 1)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+            other = keys.load(env, 1, tmp_path)
+            assert other
+            assert other.accepts("ask", "x", own.prove("ask", "x"))
+            assert not other.accepts("answer", "x", own.prove("ask", "x"))
+            path.chmod(0o640)
+            with pytest.raises(StoreError):
+                keys.load(env, 1, tmp_path)
     finally:
         os.umask(before)
-    path = keys.home(env) / "view.key"
-    assert keys.load(env) == key
-    assert len(key) == 32
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert [file.name for file in path.parent.iterdir()] == ["view.key"]
-    path.chmod(0o640)
-    with pytest.raises(StoreError):
-        keys.load(env)
+    assert list(path.parent.iterdir()) == []
 
 
-def test_it_proves_who_it_is_and_says_nothing_more(shown: Archive, viewer: Viewer) -> None:
-    own = Keys(keys.load(shown.env), viewer.port, shown.layout.root)
-    status, _, body = viewer.ask(f"/who?nonce={'ab' * 16}", cookie="")
-    assert (status, body) == (200, b'{"proof":"%s"}' % own.proof("ab" * 16).encode())
-    for wrong in ("", "x", "A" * 32, "a" * 200):
-        assert viewer.ask(f"/who?nonce={wrong}", cookie="")[0] == 400
+def test_codes_are_given_to_who_has_the_key_alone(shown: Archive, viewer: Viewer, tmp_path: Path) -> None:
+    own = keys.load(shown.env, viewer.port, shown.layout.root)
+    assert own
+    nonce = "ab" * 16
+    good = own.prove("ask", nonce)
+    other_store = keys.load(shown.env, viewer.port, tmp_path)
+    assert other_store
+    wrong = [other_store.prove("ask", nonce), own.prove("answer", nonce), own.prove("ask", ""), good[:-1], "", "é"]
+    for proof in [*(f"{nonce}.{one}" for one in wrong), "", ".", good, f".{own.prove('ask', '')}", viewer.token]:
+        assert viewer.ask("/code", "POST", b"", token=quote(proof))[0] == 403, proof
+    status, _, body = viewer.ask("/code", "POST", b"", token=f"{nonce}.{good}")
+    assert (status, set(json.loads(body))) == (200, {"code", "proof"})
+
+
+def test_a_stranger_at_the_port_of_a_dead_viewer_is_not_believed(filled: Archive) -> None:
+    """It gets a proof for a key that is worth nothing, and nothing is opened there."""
+    with socket.create_server(("127.0.0.1", 0)) as taken, keys.publish(filled.env, 1, filled.layout.root):
+        port = taken.getsockname()[1]
+        keys.locate(filled.env, 1).rename(keys.locate(filled.env, port))
+        answer = b'HTTP/1.1 200 OK\r\nContent-Length: 34\r\n\r\n{"code":"0000-0000","proof":"abcd"}'
+        thread = threading.Thread(target=lambda: _answer_once(taken, answer), daemon=True)
+        thread.start()
+        assert opening.ask_running(filled, port, None) is None
+        thread.join()
+
+
+def _answer_once(taken: socket.socket, answer: bytes) -> None:
+    connection, _ = taken.accept()
+    connection.recv(1000)
+    connection.sendall(answer)
+    connection.close()
 
 
 # -- other sites
@@ -295,7 +452,7 @@ ORIGINS = (
 )
 
 
-def test_other_sites_get_nothing_even_with_the_cookie(viewer: Viewer) -> None:
+def test_other_sites_get_nothing_even_with_the_token(viewer: Viewer) -> None:
     for method, path in paths():
         foreign = [{"Origin": origin.format(port=viewer.port, other=viewer.port + 1)} for origin in ORIGINS]
         foreign += [{"Sec_Fetch_Site": site} for site in ("cross-site", "same-site", "other", "")]
@@ -312,10 +469,10 @@ def test_the_page_itself_is_answered(viewer: Viewer) -> None:
 
 
 def test_every_answer_tells_the_browser_what_it_may_do(viewer: Viewer) -> None:
-    asked = [*paths(), ("GET", "/nowhere.txt"), ("PUT", "/"), ("GET", "/enter"), ("GET", "/who")]
+    asked = [*paths(), ("GET", "/nowhere.txt"), ("PUT", "/"), ("POST", "/enter"), ("POST", "/code")]
     for method, path in (pair for pair in asked if pair[1] != "/api/live"):
-        for cookie in (None, ""):
-            _, headers, _ = viewer.ask(path, method, cookie=cookie)
+        for token in (None, ""):
+            _, headers, _ = viewer.ask(path, method, token=token)
             policy = headers["content-security-policy"]
             assert policy == security.POLICY or policy.startswith("sandbox"), path
             assert headers["x-content-type-options"] == "nosniff"
@@ -354,3 +511,16 @@ def test_it_listens_to_this_machine_only(viewer: Viewer) -> None:
     rows = [line.split() for line in listening.read_text().splitlines()[1:]]
     own = {row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{viewer.port:04X}")}
     assert own == {f"0100007F:{viewer.port:04X}"}
+
+
+def test_nobody_else_can_be_at_a_name_of_ours() -> None:
+    """Browsers try `::1` first for `localhost`: a server of another user there would be taken for the viewer."""
+    try:
+        other = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    with other, pytest.raises(Taken):
+        listen(other.getsockname()[1])
+    first, second = listen(0)
+    with first, second:
+        assert second.getsockname()[:2] == ("::1", first.getsockname()[1])

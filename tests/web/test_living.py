@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import itertools
@@ -20,10 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from muniment.archive import Archive
 from muniment.store.index import Index
+from muniment.surfaces.web import api
 from muniment.surfaces.web.server import Taken, listen
+from muniment.surfaces.web.view import View
 from muniment.viewing import shapes
 from muniment.viewing.kept import Kept
 from tests.web.served import (
@@ -36,6 +40,7 @@ from tests.web.served import (
     conversation,
     environment,
     paths,
+    read_invitation,
     viewing,
 )
 
@@ -51,7 +56,9 @@ def listening(viewer: Viewer) -> Iterator[Iterator[tuple[str, dict[str, str]]]]:
     """Events as they come."""
     connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=PATIENCE_SECONDS)
     try:
-        connection.request("GET", "/api/live", headers={"Cookie": viewer.cookie, "Accept-Encoding": "gzip"})
+        connection.request(
+            "GET", "/api/live", headers={"Authorization": f"Bearer {viewer.token}", "Accept-Encoding": "gzip"}
+        )
         answer = connection.getresponse()
         assert answer.getheader("content-type") == "text/event-stream; charset=utf-8"
         assert answer.getheader("content-encoding") is None
@@ -326,14 +333,15 @@ def _hang_up(taken: socket.socket) -> None:
             connection.close()
 
 
-def test_a_second_view_of_the_same_archive_gives_a_new_link(filled: Archive, tmp_path: Path) -> None:
+def test_a_second_view_of_the_same_archive_gives_a_new_code(filled: Archive, tmp_path: Path) -> None:
     with viewing(filled) as viewer:
         command = [*PYTHON, "--store", str(filled.layout.root), "view", MAIN, "--no-open", "--port", str(viewer.port)]
         got = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, env=environment(filled))
         assert got.returncode == 0, got.stderr
         assert "served already" in got.stderr
-        status, headers, _ = viewer.ask(got.stdout.strip().partition(str(viewer.port))[2], cookie="")
-        assert (status, headers["location"]) == (303, f"/s/{MAIN}")
+        address, code = read_invitation(*(lambda line=line: line.encode() for line in got.stdout.splitlines()))
+        assert address == f"http://{viewer.host}/s/{MAIN}"
+        assert viewer.ask("/api/overview", token=viewer.redeem(code))[0] == 200
         other = [*PYTHON, "--store", str(tmp_path / "elsewhere"), *command[5:6], "--no-open", "--no-watch"]
         got = subprocess.run(
             [*other, "--port", str(viewer.port)],
@@ -345,19 +353,12 @@ def test_a_second_view_of_the_same_archive_gives_a_new_link(filled: Archive, tmp
         assert (got.returncode, got.stdout) == (1, ""), "another archive is not the same viewer"
 
 
-def test_a_cookie_outlives_the_server(filled: Archive) -> None:
-    with viewing(filled) as viewer:
-        cookie, port = viewer.cookie, viewer.port
-    with viewing(filled, "--port", str(port)) as again:
-        assert again.ask("/api/overview", cookie=cookie)[0] == 200
-
-
 def test_it_keeps_the_archive_current_and_takes_its_watch_along(filled: Archive, home: Path) -> None:
     command = [*PYTHON, "--store", str(filled.layout.root), "view", "--no-open", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(filled))
     try:
         assert process.stdout
-        viewer = Viewer(process, process.stdout.readline().decode().strip()).enter()
+        viewer = Viewer(process).enter()
         longer = conversation()
         longer.exchange("while it is watched", "said")
         longer.write(home, "-proj-shop")
@@ -394,6 +395,24 @@ def test_nothing_of_a_session_is_printed(own: Viewer, filled: Archive) -> None:
 # -- what is kept
 
 
+def test_answers_of_an_earlier_state_are_not_kept(filled: Archive) -> None:
+    """Nobody asks for them again: an archive that changes every second would fill the memory with them."""
+    view = View(filled.layout.root, filled.env)
+    scope = {"type": "http", "method": "GET", "path": "/api/sessions", "query_string": b"", "headers": []}
+    request = Request(scope | {"server": ("127.0.0.1", 1), "scheme": "http"})
+
+    async def ask() -> None:
+        for _ in range(2):
+            await view.answer(request, api.READING["/api/sessions"])
+
+    for number in range(5):
+        filled.summarise(MAIN, f"summary {number}")
+        asyncio.run(ask())
+        assert len(view.answers.known) == 1
+        assert view.answers.size == sum(weight for _, weight in view.answers.known.values())
+    view.pulse.close()
+
+
 def test_what_is_kept_stays_below_its_budget_and_is_made_once() -> None:
     kept, made = Kept(1000), []
 
@@ -411,6 +430,9 @@ def test_what_is_kept_stays_below_its_budget_and_is_made_once() -> None:
     assert len(kept.known) == 10
     kept.get("too large", lambda: make("y"), lambda _: 900)
     assert "too large" not in kept.known
+    for _ in range(2):
+        kept._keep("twice", "z", 100)
+    assert kept.size == sum(weight for _, weight in kept.known.values())
     with pytest.raises(ZeroDivisionError):
         kept.get("fails", lambda: 1 // 0, lambda _: 1)
     assert kept.get("fails", lambda: 3, lambda _: 1) == 3

@@ -128,7 +128,14 @@ def test_no_id_leads_astray(viewer: Viewer) -> None:
 
 
 def _get(viewer: Viewer, path: str) -> bytes:
-    lines = [f"GET {path} HTTP/1.1", f"Host: {viewer.host}", f"Cookie: {viewer.cookie}", "Connection: close", "", ""]
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: {viewer.host}",
+        f"Authorization: Bearer {viewer.token}",
+        "Connection: close",
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode()
 
 
@@ -233,11 +240,13 @@ def test_what_is_sent_is_bounded(viewer: Viewer) -> None:
     large = json.dumps({"summary": "x" * 70_000}).encode()
     assert viewer.post(f"/api/session/{MAIN}/summary", large)[0] == 413
     chunks = b"".join(b"4000\r\n" + b" " * 0x4000 + b"\r\n" for _ in range(8)) + b"0\r\n\r\n"
-    head = f"POST /api/session/{MAIN}/summary HTTP/1.1\r\nHost: {viewer.host}\r\nCookie: {viewer.cookie}\r\n"
+    head = (
+        f"POST /api/session/{MAIN}/summary HTTP/1.1\r\nHost: {viewer.host}\r\nAuthorization: Bearer {viewer.token}\r\n"
+    )
     head += f"Origin: http://{viewer.host}\r\nX-Muniment: edit\r\nContent-Type: application/json\r\n"
     got = viewer.raw(head.encode() + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + chunks, seconds=1)
     assert got.startswith(b"HTTP/1.1 413")
-    got = viewer.raw(f"GET / HTTP/1.1\r\nHost: {viewer.host}\r\nX: {'y' * 100_000}\r\n\r\n".encode(), seconds=1)
+    got = viewer.raw(f"GET / HTTP/1.1\r\nHost: {viewer.host}\r\nX: {'y' * 300_000}\r\n\r\n".encode(), seconds=1)
     assert got.startswith(b"HTTP/1.1 4")
     assert viewer.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20, seconds=2)[:12] in (b"", b"HTTP/1.1 400")
     assert viewer.ask("/api/overview")[0] == 200

@@ -1,6 +1,6 @@
 import { mount } from "svelte";
 import "./app.css";
 import "./prose.css";
-import App from "./App.svelte";
+import Door from "./Door.svelte";
 
-mount(App, { target: document.body });
+mount(Door, { target: document.body });

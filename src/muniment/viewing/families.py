@@ -40,6 +40,7 @@ class Families:
     def _graph(self, layout: Layout, state: str) -> Lineage:
         with self.guard:
             if state != self.state:
+                self.graph, self.state = Lineage((), ()), ""  # two graphs of a large archive would be too many
                 self.graph, self.state = lineage.read(layout), state
             return self.graph
 

@@ -39,12 +39,19 @@ class Kept:
                 with self.guard:
                     self.making.pop(key, None)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self.guard:
+            self.known.clear()
+            self.size = 0
+
     def _keep(self, key: Hashable, made: Any, weight: int) -> None:
         if weight > self.budget // 2:
             return
         with self.guard:
+            _, former = self.known.pop(key, (None, 0))  # evicted and made twice at once, it is still kept once
             self.known[key] = (made, weight)
-            self.size += weight
+            self.size += weight - former
             while self.size > self.budget:
                 _, (_, freed) = self.known.popitem(last=False)
                 self.size -= freed

@@ -127,8 +127,7 @@ def _resume(listed: Listed, facts: Facts) -> str:
         command = sources.named(listed.source).resumed(facts)
     except NotFound:  # a source that was installed once
         return ""
-    gone = facts.prompts_only or (not listed.rounds and listed.sidechains)
-    return "" if gone else command
+    return "" if listed.transcript_gone or (not listed.rounds and listed.sidechains) else command
 
 
 # -- rounds and subagents

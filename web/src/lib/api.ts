@@ -2,6 +2,7 @@
 
 import type { BudgetAnswer } from "../budget/types";
 import type { LineageAnswer } from "../lineage/types";
+import { access } from "./access.svelte";
 import type {
   EngagementColumns,
   Findings,
@@ -35,17 +36,30 @@ export function query(fields: Query): string {
   return text && `?${text}`;
 }
 
-async function ask<T>(path: string, init?: RequestInit): Promise<T> {
-  const answer = await fetch(path, { credentials: "same-origin", ...init });
-  if (answer.ok) return (await answer.json()) as T;
+/** Every request goes through here: it shows the token, and a server that does not know it leads to signing in. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const token = access.token;
+  const headers = { ...init.headers, authorization: `Bearer ${token}` };
+  const answer = await fetch(path, { ...init, headers, credentials: "omit" });
+  if (answer.status === 403) access.refuse(token);
+  return answer;
+}
+
+async function whole(answer: Response): Promise<Response> {
+  if (answer.ok) return answer;
   const words = (await answer.json().catch(() => ({}))) as { error?: string; hint?: string };
   throw new ApiError(answer.status, words.error ?? `The server answered ${answer.status}.`, words.hint ?? "");
 }
 
+async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+  return (await (await whole(await request(path, init))).json()) as T;
+}
+
+const EDIT = { "content-type": "application/json", "x-muniment": "edit" };
+
 function tell(session: string, what: string, body: object): Promise<{ state: string }> {
-  const headers = { "content-type": "application/json", "x-muniment": "edit" };
   const path = `/api/session/${encodeURIComponent(session)}/${what}`;
-  return ask(path, { method: "POST", headers, body: JSON.stringify(body) });
+  return ask(path, { method: "POST", headers: EDIT, body: JSON.stringify(body) });
 }
 
 const at = (session: string) => `/api/session/${encodeURIComponent(session)}`;
@@ -64,10 +78,16 @@ export const api = {
   budget: (id: string) => ask<BudgetAnswer>(`${at(id)}/budget`),
   search: (fields: Query, signal: AbortSignal) => ask<Findings>(`/api/search${query(fields)}`, { signal }),
   stats: (fields: Query, signal?: AbortSignal) => ask<Stats>(`/api/stats${query(fields)}`, { signal }),
-  text: async (path: string) => {
-    const answer = await fetch(path, { credentials: "same-origin" });
-    if (!answer.ok) throw new ApiError(answer.status, `The server answered ${answer.status}.`, "");
-    return answer.text();
+  text: async (path: string) => (await whole(await request(path))).text(),
+  blob: async (path: string, signal?: AbortSignal) => inert(await (await whole(await request(path, { signal }))).blob()),
+  signIn: async (code: string) => {
+    const answer = await fetch("/enter", { method: "POST", body: new URLSearchParams({ code }), credentials: "omit" });
+    access.keep(((await (await whole(answer)).json()) as { token: string }).token);
+  },
+  signOut: async () => {
+    const token = access.token;
+    await request("/leave", { method: "POST", headers: EDIT, body: "{}" });
+    access.refuse(token);
   },
   saveSummary: (id: string, summary: string) => tell(id, "summary", { summary }),
   saveTags: (id: string, tags: string[]) => tell(id, "tags", { tags }),
@@ -82,21 +102,9 @@ export const address = {
   media: (id: string, name: string) => `/media/${encodeURIComponent(id)}/${encodeURIComponent(name)}`,
 };
 
-/** Told when the archive changed, or one session grew; reconnecting is the browser's business. */
-export function listen(onState: (state: string) => void, onSession: (id: string) => void): () => void {
-  const source = new EventSource("/api/live");
-  source.addEventListener("state", (event) => onState(word(event, "state")));
-  source.addEventListener("session", (event) => onSession(word(event, "session_id")));
-  return () => source.close();
-}
+/** What a tab shows as text or as a picture; everything else can only be saved. Such an address is on this origin. */
+const INERT = /^(text\/plain|application\/json|image\/(png|jpeg|gif|webp))(;|$)/;
 
-function word(event: Event, field: string): string {
-  const data = String((event as MessageEvent<string>).data);
-  try {
-    const value: unknown = JSON.parse(data);
-    if (typeof value === "string") return value;
-    return String((value as Record<string, unknown>)[field] ?? "");
-  } catch {
-    return data;
-  }
+function inert(blob: Blob): Blob {
+  return INERT.test(blob.type) ? blob : new Blob([blob], { type: "application/octet-stream" });
 }

@@ -1,8 +1,9 @@
 // The state of the page: what the archive holds, what is looked at, and how the two meet. Components read it and call it;
 // none keeps a copy.
 
-import { api, ApiError, listen } from "./api";
+import { api, ApiError } from "./api";
 import { fits, isOpen, join, type Choice, type Entry, type Everything } from "./entries";
+import { listen } from "./live";
 import { HOUR } from "./time";
 import type { Overview } from "./types";
 import { format, parse, parseWindow, roundOf, type BlockKind, type Facet, type Part, type View, type Window } from "./view";

@@ -10,23 +10,21 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from muniment.errors import MunimentError
-from muniment.store.layout import is_session_id
-from muniment.surfaces.web import answers, api, edits, files
+from muniment.surfaces.web import answers, api, edits, entry, files
 from muniment.surfaces.web.edits import TooMuch
 from muniment.surfaces.web.keys import Keys
 from muniment.surfaces.web.live import Live
+from muniment.surfaces.web.passes import Passes
 from muniment.surfaces.web.security import Guard
 from muniment.surfaces.web.view import View
 
 STATIC = Path(__file__).parent / "static"
-COOKIE_SECONDS = 30 * 24 * 3600
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-_NONCE = re.compile(r"[0-9a-f]{16,128}")
 _TYPES = {
     ".js": "text/javascript",
     ".css": "text/css",
@@ -39,57 +37,22 @@ _TYPES = {
 }
 
 
-def build(view: View, keys: Keys, live: Live, port: int) -> ASGIApp:
+def build(view: View, keys: Keys, passes: Passes, live: Live, port: int) -> ASGIApp:
     """The server's app."""
-    return Guard(Starlette(routes=routes(view, keys, live), exception_handlers=_FAILURES), keys, port)
+    return Guard(Starlette(routes=routes(view, keys, passes, live), exception_handlers=_FAILURES), passes, port)
 
 
-def routes(view: View, keys: Keys, live: Live) -> list[Route]:
+def routes(view: View, keys: Keys, passes: Passes, live: Live) -> list[Route]:
     """Every route there is."""
     return [
         *api.routes(view),
         live.route(),
         *edits.routes(view),
         *files.routes(view),
-        Route("/enter", _enter(keys), methods=["GET"]),
-        Route("/who", _who(keys), methods=["GET"]),
+        *entry.routes(keys, passes),
         Route("/assets/{name}", _asset, methods=["GET"]),
         Route("/{page:path}", _page, methods=["GET"]),
     ]
-
-
-# -- the way in
-
-
-def _enter(keys: Keys):
-    async def enter(request: Request) -> Response:
-        if not keys.redeem(request.query_params.get("token", "")):
-            return answers.page(403, "This link was used already", "<code>muniment view</code> prints a new one.")
-        session = request.query_params.get("session", "")
-        target = f"/s/{session}" if is_session_id(session) else "/"
-        response = _led(request, target)
-        response.set_cookie(keys.cookie_name, keys.cookie, COOKIE_SECONDS, httponly=True, samesite="strict")
-        return response
-
-    return enter
-
-
-def _led(request: Request, target: str) -> Response:
-    """To the page. Followed from another site, the way there must begin here, or a strict cookie is not sent along."""
-    if request.headers.get("sec-fetch-site") in (None, "none", "same-origin"):
-        return RedirectResponse(target, 303)
-    refresh = f'<meta http-equiv="refresh" content="0;url={target}">'
-    return answers.page(200, "muniment", "One moment.", refresh)
-
-
-def _who(keys: Keys):
-    async def who(request: Request) -> Response:
-        nonce = request.query_params.get("nonce", "")
-        if not _NONCE.fullmatch(nonce):
-            return answers.refused(400, "no nonce")
-        return answers.done({"proof": keys.proof(nonce)})
-
-    return who
 
 
 # -- the page
@@ -109,8 +72,9 @@ async def _page(request: Request) -> Response:
     try:
         html = (STATIC / "index.html").read_bytes()
     except FileNotFoundError:
-        words = "Build it with <code>npm ci && npm run build</code> in the folder <code>web</code> of the project."
-        return answers.page(200, "The page was not built", words.replace("&&", "&amp;&amp;"))
+        commands = "<code>npm ci --ignore-scripts</code> and <code>npm run build</code>"
+        words = f"Build it with {commands} in the folder <code>web</code> of the project."
+        return answers.page(200, "The page was not built", words)
     return Response(html, media_type="text/html", headers={"Cache-Control": "private, no-cache"})
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from muniment.errors import MunimentError
 from muniment.model import codec
 from muniment.store.index import Index
+from muniment.surfaces.web.passes import Pass
 from muniment.surfaces.web.view import View
 
 LOOK_SECONDS = 1.0
@@ -45,7 +46,7 @@ class Live:
         async def live(request: Request) -> Response:
             if request.method == "HEAD":
                 return Response(media_type="text/event-stream")
-            return StreamingResponse(self._told(), media_type="text/event-stream")
+            return StreamingResponse(self._told(request.scope["pass"]), media_type="text/event-stream")
 
         return Route("/api/live", live, methods=["GET"])
 
@@ -57,8 +58,8 @@ class Live:
         if self.looking:
             self.looking.cancel()
 
-    async def _told(self) -> AsyncIterator[bytes]:
-        """What one listener is told."""
+    async def _told(self, own: Pass) -> AsyncIterator[bytes]:
+        """What one listener is told, as long as it is signed in."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(_MAX_WAITING)
         self.listeners.add(queue)
         try:
@@ -69,7 +70,7 @@ class Live:
                     said = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
                 except TimeoutError:
                     said = _BEAT
-                if said is None:
+                if said is None or own.revoked:
                     return
                 yield said
         finally:

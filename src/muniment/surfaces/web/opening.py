@@ -1,4 +1,4 @@
-"""Starting the viewer and leading a person to it: the link, the browser, and a watch beside it."""
+"""Starting the viewer and leading a person to it: the address, the browser, and a watch beside it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,42 @@ import secrets
 import signal
 import subprocess
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
 
 from muniment.archive import Archive
 from muniment.model import codec
 from muniment.store import index
-from muniment.surfaces.web import keys, server
-from muniment.surfaces.web.keys import Keys, equal
+from muniment.surfaces.web import keys, redirect, server
 
 _WATCH = [sys.executable, "-m", "muniment.surfaces.cli.main"]
 _END_SECONDS = 3.0
 _ASK_SECONDS = 2.0
 
 
-def serve(archive: Archive, port: int, session: str | None, show: Callable[[str], None]) -> None:
-    """Serve an archive until a signal; `show` gets the link."""
+class Invitation(Struct, frozen=True):
+    """What lets one browser in, once: where to go, and the code to give there."""
+
+    port: int
+    code: str
+    session: str | None
+
+    @property
+    def address(self) -> str:
+        return f"http://{server.ADDRESS}:{self.port}/{f's/{self.session}' if self.session else ''}"
+
+
+def serve(archive: Archive, port: int, session: str | None, show: Callable[[Invitation], None]) -> None:
+    """Serve an archive until a signal; `show` gets an invitation."""
     _prepare(archive)
     listening = server.listen(port)
-    own: int = listening.getsockname()[1]
-    server.serve(archive.layout.root, archive.env, listening, lambda known: show(link(known, own, session)))
+    own: int = listening[0].getsockname()[1]
+    server.serve(archive.layout.root, archive.env, listening, lambda code: show(Invitation(own, code, session)))
 
 
 def _prepare(archive: Archive) -> None:
@@ -38,31 +54,29 @@ def _prepare(archive: Archive) -> None:
         index.Index(archive.layout).close()
 
 
-def link(own: Keys, port: int, session: str | None) -> str:
-    """An address that lets one browser in, once."""
-    where = f"&session={session}" if session else ""
-    return f"http://{server.ADDRESS}:{port}/enter?token={own.mint()}{where}"
-
-
-def link_of_running(archive: Archive, port: int, session: str | None) -> str | None:
-    """A link to the viewer that serves this archive at this port already; None if there is none.
+def ask_running(archive: Archive, port: int, session: str | None) -> Invitation | None:
+    """Return an invitation from the viewer that serves this archive at this port already; None if there is none.
 
     It must prove that it is ours before anything is opened there: the port may belong to anybody.
     """
-    own = Keys(keys.load(archive.env), port, archive.layout.root)
+    own = keys.load(archive.env, port, archive.layout.root)
+    if own is None:
+        return None
     nonce = secrets.token_hex(16)
-    if port and equal(_asked_who(port, nonce), own.proof(nonce)):
-        return link(own, port, session)
-    return None
+    said = _ask_for_code(port, f"{nonce}.{own.prove('ask', nonce)}")
+    code = str(said.get("code", ""))
+    if not own.accepts("answer", f"{nonce}\0{code}", str(said.get("proof", ""))):
+        return None
+    return Invitation(port, code, session)
 
 
-def _asked_who(port: int, nonce: str) -> str:
+def _ask_for_code(port: int, proof: str) -> Mapping[str, Any]:
     asked = http.client.HTTPConnection(server.ADDRESS, port, timeout=_ASK_SECONDS)
     try:
-        asked.request("GET", f"/who?nonce={nonce}")
-        return str(codec.mapping(codec.loads(asked.getresponse().read(1000))).get("proof", ""))
+        asked.request("POST", "/code", headers={"Authorization": f"Bearer {proof}"})
+        return codec.mapping(codec.loads(asked.getresponse().read(1000)))
     except (OSError, http.client.HTTPException, ValueError):
-        return ""
+        return {}
     finally:
         asked.close()
 
@@ -77,10 +91,22 @@ def is_likely_seen(env: Mapping[str, str]) -> bool:
     return sys.platform == "darwin" or bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
 
 
-def open_browser(address: str) -> None:
-    """Open it, or leave it at the printed link."""
+def open_browser(archive: Archive, invitation: Invitation) -> threading.Thread:
+    """Open a browser that is signed in, or leave it at what was printed.
+
+    The browser gets the path of a private file: its command line can be read by every user of the machine. Some
+    browsers are waited for until they end, so a thread does that: the server has to answer them meanwhile.
+    """
+    opening = threading.Thread(target=_open, args=(keys.home(archive.env), invitation), daemon=True)
+    opening.start()
+    return opening
+
+
+def _open(folder: Path, invitation: Invitation) -> None:
+    enter = f"http://{server.ADDRESS}:{invitation.port}/enter"
     with contextlib.suppress(webbrowser.Error, OSError):
-        webbrowser.open(address)
+        page = redirect.write(folder, invitation.port, enter, invitation.code, invitation.session)
+        webbrowser.open(page.as_uri())
 
 
 # -- keeping current

@@ -17,12 +17,12 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from muniment.errors import MunimentError
-from muniment.surfaces.web import app, keys
-from muniment.surfaces.web.keys import Keys
+from muniment.surfaces.web import app, entry, keys
 from muniment.surfaces.web.live import Live
+from muniment.surfaces.web.passes import Passes
 from muniment.surfaces.web.view import View
 
-ADDRESS = "127.0.0.1"
+ADDRESS, ADDRESS_6 = "127.0.0.1", "::1"
 PORT = 18820
 REQUEST_SECONDS = 10.0
 """How long a client may take to say what it wants."""
@@ -36,13 +36,29 @@ class Taken(MunimentError):
     """Another program listens at the port."""
 
 
-def listen(port: int) -> socket.socket:
-    """The port, for this machine alone. Never another one than was asked for: a person would not notice."""
+def listen(port: int) -> list[socket.socket]:
+    """The port, for this machine alone. Never another one than was asked for: a person would not notice.
+
+    It is taken at both addresses that browsers go to for `localhost`: at a free one another user could listen.
+    """
+    first = _take(ADDRESS, socket.AF_INET, port)
+    try:
+        return [first, _take(ADDRESS_6, socket.AF_INET6, first.getsockname()[1])]
+    except Taken:
+        first.close()
+        if port:
+            raise
+        return listen(port)
+    except OSError:  # this machine has no IPv6
+        return [first]
+
+
+def _take(address: str, family: socket.AddressFamily, port: int) -> socket.socket:
     # The protocol is named because asyncio sends small answers at once only where it is.
-    taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((ADDRESS, port))
+        taken.bind((address, port))
         taken.listen(512)
     except OSError as error:
         taken.close()
@@ -53,18 +69,23 @@ def listen(port: int) -> socket.socket:
     return taken
 
 
-def serve(root: Path, env: Mapping[str, str], listening: socket.socket, ready: Callable[[Keys], None]) -> None:
-    """Serve a store until a signal says to end; `ready` is told when links work."""
-    port: int = listening.getsockname()[1]
-    own = Keys(keys.load(env), port, root)
+def serve(root: Path, env: Mapping[str, str], listening: list[socket.socket], ready: Callable[[str], None]) -> None:
+    """Serve a store until a signal says to end; `ready` gets a code when it can be used."""
+    port: int = listening[0].getsockname()[1]
     view = View(root, env)
+    view.memory.share_heap()
     live = Live(view)
-    server = _Server(_config(app.build(view, own, live, port)), live, lambda: ready(own))
-    try:
-        asyncio.run(server.serve([listening]))
-    finally:
-        view.pulse.close()
-        listening.close()
+    with keys.publish(env, port, root) as own:
+        passes = Passes(keys.home(env), port)
+        built = app.build(view, own, passes, live, port)
+        server = _Server(_config(built), live, lambda: ready(entry.invite(passes)))
+        try:
+            asyncio.run(server.serve(listening))
+        finally:
+            passes.close()
+            view.pulse.close()
+            for taken in listening:
+                taken.close()
 
 
 def _config(built: Any) -> uvicorn.Config:

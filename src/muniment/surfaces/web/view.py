@@ -17,6 +17,7 @@ from muniment.store.layout import Layout
 from muniment.store.pulse import Pulse
 from muniment.surfaces.web import answers
 from muniment.surfaces.web.answers import Packed
+from muniment.surfaces.web.memory import Memory
 from muniment.viewing.families import Families
 from muniment.viewing.kept import Kept
 from muniment.viewing.transcript import Transcripts
@@ -37,6 +38,9 @@ class View:
         self.layout = Layout(root, read_only=True)
         self.pulse = Pulse(self.layout)
         self.answers = Kept(ANSWER_BYTES)
+        self.answered = ""
+        """The state that the kept answers belong to."""
+        self.memory = Memory()
         self.transcripts = Transcripts()
         self.families = Families()
         self.workers = anyio.CapacityLimiter(WORKERS)
@@ -59,12 +63,20 @@ class View:
         state = self.state()
         if same := answers.unchanged(request, state):
             return same
+        self._forget_answers(state)
         key = (make, request.url.path, request.url.query, state)
         own = _ENTRY_BYTES + 2 * len(request.url.query)
         packed: Packed = await self.work(
             lambda: self.answers.get(key, lambda: self._made(make, state, request), lambda made: len(made) + own)
         )
         return answers.json(request, packed, state)
+
+    def _forget_answers(self, state: str) -> None:
+        """Drop the answers of an earlier state, for which nobody will ask again."""
+        if state != self.answered:
+            self.answered = state
+            self.answers.clear()
+            self.memory.give_back()
 
     def _made(self, make: Make, state: str, request: Request) -> Packed:
         self.require()
