@@ -430,6 +430,19 @@ def test_a_fork_names_the_session_and_the_record_it_left() -> None:
     assert links(file.rounds()) == [("fork", OTHER, "r9")]
 
 
+def test_a_record_may_name_the_session_before_it() -> None:
+    file = Transcript()
+    file.user("go", parentSessionId=OTHER)
+    file.answer("m1", say("Yes."), parentSessionId=OTHER)
+    assert links(file.rounds()) == [("continues", OTHER, None)]
+    forked = Transcript()
+    forked.user("go", parentSessionId=OTHER, forkedFrom={"sessionId": OTHER, "messageUuid": "r1"})
+    assert links(forked.rounds()) == [("fork", OTHER, "r1")]
+    own = Transcript()
+    own.user("go", parentSessionId=SESSION)
+    assert links(own.rounds()) == []
+
+
 def test_a_cleared_session_continues_the_one_of_its_process() -> None:
     file = Transcript()
     file.user("go", session_id=OTHER)

@@ -192,7 +192,12 @@ ANSWERS = st.builds(
     sidechain=st.sampled_from([None, None, None, "agent-1"]),
 )
 ASKED = st.lists(st.one_of(st.builds(Text, text=WORDS), PICTURES), min_size=1, max_size=2)
-PROMPTS = st.builds(lambda text, more: Message("user", None, (text, *more)), st.builds(Text, text=WORDS), ASKED)
+WORDLESS = st.lists(PICTURES, min_size=1, max_size=2)
+"""A human may paste a picture and say nothing."""
+PROMPTS = st.one_of(
+    st.builds(lambda text, more: Message("user", None, (text, *more)), st.builds(Text, text=WORDS), ASKED),
+    st.builds(lambda parts: Message("user", None, tuple(parts)), WORDLESS),
+)
 QUEUED = st.builds(lambda text: Message("user", None, (text,), queued=True), st.builds(Text, text=WORDS))
 ROUNDS = st.lists(st.tuples(PROMPTS, st.lists(st.one_of(ANSWERS, QUEUED), max_size=4)), min_size=1, max_size=3)
 
@@ -242,6 +247,20 @@ def test_words_that_arrived_while_the_agent_worked_stay_inside_their_round(targe
     ]
     assert [m.queued for m in after[0].messages if m.role == "user" and text_of(m)] == [False, True]
     assert not any("prompt" in loss.what for loss in losses)
+
+
+# -- the same words again
+
+
+@pytest.mark.parametrize("target", WRITABLE, ids=label)
+@pytest.mark.parametrize("at", [None, "2026-01-02T03:04:00Z", "2026-01-02T03:04:00.000Z"])
+def test_the_same_prompt_three_times_in_a_minute_is_three_prompts(target: Source, at: str | None) -> None:
+    """Some agents tell no time of a prompt, or the minute."""
+    talk = [(Message("user", at, (Text("go on"),)), Message("assistant", at, (Text(f"step {n}"),))) for n in range(3)]
+    rounds = [Round(number, messages, True) for number, messages in enumerate(talk, 1)]
+    facts = fold(rounds, Facts(SESSION, "nobody", first_cwd="/proj/lib", started="2026-01-02T03:00:00Z"))
+    _, after, _ = converted(rounds, facts, target, {}.__getitem__)
+    assert [text_of(round_.prompt) for round_ in after if round_.prompt] == ["go on"] * 3
 
 
 # -- the real ones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -11,7 +12,7 @@ import pytest
 from muniment import sources
 from muniment.contract.samples import ENV, Sample, Subject
 from muniment.errors import StoreError
-from muniment.sources.base import SourceFile, head_of
+from muniment.sources.base import FileRole, Found, SourceFile, head_of
 from muniment.store.layout import is_session_id
 
 
@@ -95,6 +96,72 @@ def test_what_lies_in_the_agents_home_is_found_there(subject: Subject, tmp_path:
         pytest.skip(f"{source.title} has no home: its sessions are found where somebody points")
     found = {session.session_id for session in source.gather(source.candidates(home), home, [home])}
     assert found == {session.session_id for session in subject.sessions(home)}
+
+
+SOMEBODY = "01234567-89ab-4cde-8f01-23456789abcd"
+HEEDED = (
+    "CLAUDE.md", "claude.md", "AGENTS.md", "GEMINI.md", "settings.json", "settings.local.json", "config.toml",
+    "config.json", "auth.json", "mcp.json", "hooks/x", "hooks/x.json", "skills/x/SKILL.md", "plugins/x/plugin.json",
+    "commands/x.md", "agents/x.md", "rules/x.md", "prompts/x.md", "projects/x/memory/MEMORY.md", "projects/x/CLAUDE.md",
+    ".bashrc", "../x", "a/../../x", "/x", "", ".", "a//b", "./x", "a\\..\\x", "x\0",
+)  # fmt: skip
+"""What agents and shells heed, and ways out of a folder."""
+
+
+def test_every_file_in_the_home_is_owned(subject: Subject, tmp_path: Path) -> None:
+    """A restore writes nothing into a home that the source does not own."""
+    source, home = subject.source, subject.laid_out(tmp_path)
+    found = [*source.gather(source.candidates(home), home, [home]), *source.remembered(home)]
+    for session in found:
+        id_ = session.native_id or session.session_id
+        files = [file for file in session.files if session.home and source.given_back(file.name)]
+        assert [file.name for file in files if not source.owns(file.name, file.role, id_)] == []
+        assert [file.name for file in files if not source.owns(file.name, file.role)] == []
+        for file in (file for file in files if file.role == "history"):
+            lines = b"".join(source.content(file)).splitlines()
+            assert all(source.notes(file.name, line, id_) for line in lines)
+
+
+def test_nothing_that_is_heeded_is_owned(subject: Subject) -> None:
+    source = subject.source
+    ids = [None, SOMEBODY, "", "..", "memory", "../..", "x/y", "*"]
+    ids += [session.native_id or session.session_id for session in subject.sessions()]
+    roles: tuple[FileRole, ...] = ("main", "sidechain", "side", "history", "old")
+    names = {*HEEDED, *source.instruction_files.in_home}
+    assert [(n, r, i) for n in names for r in roles for i in ids if source.owns(n, r, i)] == []
+    assert not any(source.notes(name, b"harm", SOMEBODY) for name in names)
+
+
+def test_a_home_holds_the_same_sessions_wherever_one_points(subject: Subject, tmp_path: Path) -> None:
+    """As a home, as a folder, from above, and as a copy elsewhere; also where a side file holds a transcript."""
+    source, home = subject.source, subject.laid_out(tmp_path / "user")
+    if not source.homes({"HOME": str(tmp_path)}):
+        pytest.skip(f"{source.title} has no home: its sessions are found where somebody points")
+    if not list(source.gather(source.candidates(home), home, [home])):
+        pytest.skip("these samples were saved by a person: they do not lie as in a home")
+    for copy in (tmp_path / "backup" / "as it was", tmp_path / "backup" / "with transcripts"):
+        expected = files_below(home, source.gather(source.candidates(home), home, [home]))
+        shutil.copytree(home, copy)
+        for folder, top in ((home, home), (home.parent, home), (copy, copy)):
+            assert files_below(top, sources.find_in(folder, ENV)) == expected
+        _put_transcripts_beside(source.gather(source.candidates(home), home, [home]))
+
+
+def _put_transcripts_beside(found: Iterable[Found]) -> None:
+    for session in found:
+        source, main = sources.named(session.source), session.main
+        transcript = b"".join(source.content(main)) if main else b""  # some are made of their side files: read it once
+        for file in session.files:
+            if file.role == "side" and main:
+                Path(file.path).write_bytes(transcript)
+
+
+def files_below(home: Path, found: Iterable[Found]) -> list[tuple[str, str, list[tuple[str, str, str | None]]]]:
+    """Sessions with their files, named from the home on."""
+    return sorted(
+        (one.source, one.session_id, sorted((str(Path(f.path).relative_to(home)), f.role, f.id) for f in one.files))
+        for one in found
+    )
 
 
 def test_a_home_that_is_not_there_holds_nothing(subject: Subject, tmp_path: Path) -> None:

@@ -29,9 +29,10 @@ def archive_in(folder: Path) -> Archive:
 
 
 def inscribed(archive: Archive, *paths: Path) -> list[Outcome]:
-    """What became of each session; none may fail."""
+    """What became of each session; none may fail, and no file may be passed over."""
     outcomes: list[Outcome] = []
     archive.inscribe(paths, outcomes.append)
+    assert archive.unreadable == {}, archive.unreadable
     assert [outcome.note for outcome in outcomes if outcome.what == "failed"] == []
     return outcomes
 
@@ -169,6 +170,8 @@ def put_in(session: Found, text: str) -> None:
     path = Path(session.main.path.partition("#")[0]) if session.main else None
     if path and path.is_file():
         content = path.read_bytes()
+        if b"\0" in content:
+            return  # no text: other bytes in it make a damaged file, and no other id
         for id_ in {session.session_id, session.native_id or session.session_id}:
             content = content.replace(id_.encode(), json.dumps(text)[1:-1].encode())
         path.write_bytes(content)

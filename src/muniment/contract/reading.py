@@ -12,7 +12,7 @@ import pytest
 
 from muniment.contract.samples import GARBAGE, Sample, fold, objects, places, read, spoken
 from muniment.model import Round, codec
-from muniment.sources.base import CONVERSATION, Source
+from muniment.sources.base import CONVERSATION, Former, Source
 from muniment.sources.lines import Record, records
 from muniment.store import rounds as stored
 
@@ -114,7 +114,10 @@ def test_a_closed_round_is_handed_on_before_the_file_is_read(sample: Sample) -> 
 
     whole = read(sample.source, long, sample.facts)
     starts = [round_.offset for round_ in whole]
-    for number, _ in enumerate(sample.source.read_on(told(), sample.facts, lambda n: whole[n - 1]), 1):
+    given: list[Round] = []
+    former = Former(lambda n: whole[n - 1], lambda: fold(given, sample.facts))
+    for number, round_ in enumerate(sample.source.read_on(told(), sample.facts, former), 1):
+        given.append(round_)
         if number < len(starts):
             ahead = [record for record in taken if record.offset > starts[number]]
             assert len(ahead) <= AHEAD, f"round {number} came after {len(ahead)} more records"

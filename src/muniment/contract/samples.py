@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from muniment import demo, sources
 from muniment.model import Facts, Loss, Message, Round, Tool
-from muniment.sources.base import Found, Move, Source, SourceFile
+from muniment.sources.base import Former, Found, Move, Source, SourceFile
 from muniment.sources.lines import Record, records
 from muniment.store import document
 
@@ -96,7 +96,8 @@ def read(source: Source, data: bytes, facts: Facts, offset: int = 0, closed: Seq
     """The rounds of these records, which follow closed ones; the facts are those of a session without any."""
     known = list(closed)
     lines = records([data], offset)
-    for round_ in source.read_on(lines, fold(closed, facts), lambda number: known[number - 1]):
+    former = Former(lambda number: known[number - 1], lambda: fold(known, facts))
+    for round_ in source.read_on(lines, fold(closed, facts), former):
         known.append(round_)
     return known[len(closed) :]
 

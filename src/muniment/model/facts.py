@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from muniment.model.blocks import Event, Text, Tool, Unknown
 from muniment.model.codec import mapping
-from muniment.model.rounds import Message, Round
+from muniment.model.rounds import Message, Round, Usage
 from muniment.model.words import shortened, typed
 
 MAX_RENAME_CHARS = 100
@@ -44,11 +44,18 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     """Set on a subagent's own session: its id inside the parent session."""
     prompts_only: bool = False
     """The transcript is gone; what is known comes from the agent's history of prompts, the human's half at best."""
+    transcript_gone: bool = False
+    """The transcript is gone, and no history stands in for it: subagents or side files are all that is left."""
     rounds: int = 0
+    continued: bool = False
+    """Whether the next round continues the last one."""
     prompts: int = 0
     messages: int = 0
     tool_calls: int = 0
     tokens: int = 0
+    counted: Usage = Usage()
+    """The running total of tokens as the agent counts: the sum over the messages, unless an event tells another. That
+    of a fork may begin with the tokens of the session it was forked from."""
     problems: int = 0
     started: str | None = None
     ended: str | None = None
@@ -71,7 +78,13 @@ class Facts(Struct, frozen=True, omit_defaults=True):
 
     def after(self, round_: Round) -> Facts:
         """The facts once this round is known too."""
-        changed: dict[str, Any] = {"rounds": round_.number, "tokens": self.tokens + round_.token_count}
+        usage = round_.usage
+        changed: dict[str, Any] = {
+            "rounds": round_.number,
+            "continued": round_.continued,
+            "tokens": self.tokens + usage.total,
+        }
+        changed["counted"] = self.counted + usage
         changed["prompts"] = self.prompts + (1 if round_.prompted and not _only_renames(round_) else 0)
         changed["messages"] = self.messages + len([m for m in round_.messages if not m.silent])
         changed["tool_calls"] = self.tool_calls + len([tool for tool in round_.of(Tool) if tool.name])
@@ -130,6 +143,9 @@ def _heard(facts: Facts, event: Event) -> Facts:
         later = later or (by == "prompt" and _only_names(str(detail.get("title"))))
         if detail.get("title") and not later and TITLE_RANK.get(by, 0) >= TITLE_RANK.get(facts.title_by, 0):
             return structs.replace(facts, title=detail["title"], title_by=by)
+    elif event.kind == "running-total":
+        counts = [n if type(n := detail.get(name)) is int else 0 for name in Usage.__struct_fields__]
+        return structs.replace(facts, counted=Usage(*counts))
     elif event.kind == "agent-name" and isinstance(event.detail, str):
         return structs.replace(facts, agent_name=event.detail)
     elif event.kind == "slug" and isinstance(event.detail, str):

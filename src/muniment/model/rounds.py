@@ -30,6 +30,14 @@ class Usage(Struct, frozen=True, omit_defaults=True, gc=False):
     def total(self) -> int:
         return self.input + self.output + self.cache_read + self.cache_write
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
 
 class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     """One speaker's turn."""
@@ -74,6 +82,8 @@ class Round(Struct, frozen=True, omit_defaults=True):
     """First byte of its first record in the evidence."""
     media: dict[str, bytes] = {}  # msgspec copies mutable defaults
     """Bytes of the media it brings; in memory only."""
+    continued: bool = False
+    """Whether the next round is its continuation: it grew too large to be held in memory as one."""
 
     @property
     def prompt(self) -> Message | None:
@@ -93,7 +103,12 @@ class Round(Struct, frozen=True, omit_defaults=True):
     @property
     def token_count(self) -> int:
         """Tokens of the round, each API message counted once."""
-        return sum(m.usage.total for m in self.messages if m.usage)
+        return self.usage.total
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the round by kind, each API message counted once."""
+        return sum((m.usage for m in self.messages if m.usage), Usage())
 
     def blocks(self) -> list[Block]:
         """All blocks in document order."""

@@ -7,10 +7,15 @@ import re
 _PUT_BEFORE = re.compile(r"\s*<([a-z]+(?:[-_][a-z]+)+)(?:\s[^<>]*)?>.*?</\1>\s*", re.DOTALL)
 """A text in a tag as programs name theirs: of two words, which no tag of HTML has."""
 
+CUT = "…"
+"""The sign at the end of a text that was cut."""
+SUMMARY_CHARS = 200
+"""Of a line that stands for a summary until there is one: a longer title is cut there without a sign."""
+
 
 def shortened(text: str, limit: int) -> str:
     """Text of at most so many characters; where some were cut off, a sign says so."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + CUT
 
 
 def typed(text: str) -> str:

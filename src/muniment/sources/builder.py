@@ -38,15 +38,24 @@ _MEDIA_TYPE = re.compile(r"[\w.+/-]{1,100}")
 """Types that a document can name in a link."""
 
 
+MAX_ROUND_BYTES = 8 << 20
+"""From so many bytes of records on, a round is continued in another one at the next place where that is possible:
+300 MB behind one prompt then take 91 MB of memory instead of 669 MB (docs/decisions/0019-rounds-without-end.md)."""
+
+
 class Draft:
     """A message that may still grow."""
 
-    __slots__ = ("blocks", "fields", "parts", "raw", "role")
+    __slots__ = ("added", "blocks", "fields", "parts", "raw", "role", "waited")
 
     def __init__(self, role: str, fields: dict[str, Any]) -> None:
         self.role = role
         self.fields = fields
         self.blocks: list[Block] = []
+        self.waited: set[int] = set()
+        """The offsets of records that came before any message, and stand in this one because it was the first."""
+        self.added: set[int] = set()
+        """The offsets of records that are no part of the message and stand in it because it was the last one."""
         self.raw: dict[str, Any] | None = None
         self.parts: dict[str, Any] = {}
 
@@ -57,18 +66,28 @@ class Draft:
         return Message(role=self.role, blocks=tuple(self.blocks), raw=raw, **self.fields)  # pyright: ignore[reportArgumentType]
 
 
+def _last_own(drafts: list[Draft]) -> Draft | None:
+    """Return the last message that is no inline subagent's."""
+    return next((draft for draft in reversed(drafts) if not draft.fields.get("sidechain")), None)
+
+
 class RoundBuilder:
     """One round being read."""
 
-    def __init__(self, number: int, offset: int, prompted: bool = False, parent: str | None = None) -> None:
+    def __init__(self, number: int, offset: int, continues: bool = False) -> None:
         self.number = number
         self.offset = offset
-        self.prompted = prompted
-        self.parent = parent
+        self.continues = continues
+        """Whether it goes on with the round before: the prompt of both stands there."""
+        self.prompted = continues
+        """Whether a prompt came: the next one begins another round."""
+        self.parent: str | None = None
         self.drafts: list[Draft] = []
         self.by_id: dict[tuple[str, str | None], Draft] = {}
         self.waiting: list[Block] = []
         self.calls: dict[str, tuple[Draft, int]] = {}
+        self.unanswered: set[str] = set()
+        """Calls whose results may still come."""
         self.alone: dict[str, Tool] = {}
         """Results without a call so far."""
         self.ids: set[str] = set()
@@ -79,6 +98,7 @@ class RoundBuilder:
         draft = Draft(role, fields)
         if self.waiting and not fields.get("sidechain"):
             draft.blocks, self.waiting = self.waiting, []
+            draft.waited = {block.ref.offset for block in draft.blocks}
         self.drafts.append(draft)
         return draft
 
@@ -90,9 +110,33 @@ class RoundBuilder:
             self.by_id[key, sidechain] = draft
         return draft
 
-    def insert(self, draft: Draft, behind: Draft | None) -> None:
-        """A message that began earlier than it could be told; behind none, it is the first."""
-        self.drafts.insert(self.drafts.index(behind) + 1 if behind else 0, draft)
+    def insert(self, draft: Draft, behind: Draft | None, offset: int) -> None:
+        """Insert a message that began at `offset`, before it could be told; behind none, it is the first.
+
+        What was added to the message before it since then goes to it, as it would have gone at once."""
+        at = self.drafts.index(behind) + 1 if behind else 0
+        before = _last_own(self.drafts[:at])
+        self.drafts.insert(at, draft)
+        if before is None:
+            self._take_what_waited(draft, offset)
+            return
+        draft.added = {place for place in before.added if place > offset}
+        draft.blocks += [block for block in before.blocks if block.ref.offset in draft.added]
+        self._rearrange(before, [block for block in before.blocks if block.ref.offset not in draft.added])
+        before.added -= draft.added
+
+    def _take_what_waited(self, draft: Draft, offset: int) -> None:
+        """Give the first message what was there before it: it waited for a message, or went to the one that came."""
+        follower = _last_own([other for other in reversed(self.drafts) if other is not draft])
+        waited = self.waiting
+        if follower:
+            waited = [block for block in follower.blocks if block.ref.offset in follower.waited]
+            self._rearrange(follower, [block for block in follower.blocks if block.ref.offset not in follower.waited])
+            follower.waited = set()
+        self.waiting = []
+        draft.waited = {block.ref.offset for block in waited if block.ref.offset < offset}
+        draft.added = {block.ref.offset for block in waited if block.ref.offset > offset}
+        draft.blocks = sorted([*draft.blocks, *waited], key=lambda block: block.ref.offset)
 
     def withdraw(self, draft: Draft, said: Block) -> None:
         """What was said in a message of its own stands elsewhere; the rest goes where it would be without it."""
@@ -100,33 +144,53 @@ class RoundBuilder:
         del self.drafts[at]
         rest = [block for block in draft.blocks if block is not said]
         if at:
-            self.drafts[at - 1].blocks += rest
+            before = self.drafts[at - 1]
+            before.added |= draft.added
+            self._rearrange(before, sorted([*before.blocks, *rest], key=lambda block: block.ref.offset))
         else:
             self.waiting = [*rest, *self.waiting]
 
+    def _rearrange(self, draft: Draft, blocks: list[Block]) -> None:
+        """Replace the blocks of a message by some of them or more; results must still find their calls."""
+        for id_, (owner, position) in list(self.calls.items()):
+            if owner is draft:
+                call = draft.blocks[position]
+                self.calls[id_] = draft, next(n for n, block in enumerate(blocks) if block is call)
+        draft.blocks = blocks
+
     def add(self, block: Block) -> None:
-        """Put a block where the conversation stands."""
-        if self.drafts:
-            self.drafts[-1].blocks.append(block)
-        else:
-            self.waiting.append(block)
+        """Put a block where the conversation stands, which is never inside of a subagent."""
+        own = _last_own(self.drafts)
+        (own.blocks if own else self.waiting).append(block)
+        if own:
+            own.added.add(block.ref.offset)
+
+    def add_to_latest(self, block: Block) -> None:
+        """Put a block into the message that began last, a subagent's too. For formats whose pieces name no message."""
+        (self.drafts[-1].blocks if self.drafts else self.waiting).append(block)
 
     def call(self, draft: Draft, tool: Tool) -> None:
         """A tool call; its result will find it by id."""
         self.calls[tool.id] = (draft, len(draft.blocks))
         draft.blocks.append(tool)
+        if tool.output is None:
+            self.unanswered.add(tool.id)
 
-    def result(self, tool_id: str, **fields: Any) -> None:
-        """Join a result to its call; without one in this round, or with one answered already, it stands alone."""
+    def result(self, tool_id: str, **fields: Any) -> Draft | None:
+        """Join a result to its call; without one in this round, or with one answered already, it stands alone.
+
+        Return the message that it stands in, if there is one yet."""
         draft, position = self.calls.get(tool_id, (None, 0))
         call = draft.blocks[position] if draft else None
         if draft and isinstance(call, Tool) and call.output is None:
             draft.blocks[position] = structs.replace(call, **fields)
-        else:
-            result = Tool(id=tool_id, ref=fields["result"], **fields)
-            self.add(result)
-            if draft is None:
-                self.alone.setdefault(tool_id, result)
+            self.unanswered.discard(tool_id)
+            return draft
+        result = Tool(id=tool_id, ref=fields["result"], **fields)
+        self.add(result)
+        if draft is None:
+            self.alone.setdefault(tool_id, result)
+        return self.drafts[-1] if self.drafts else None
 
     def reunited(self, call: Tool) -> Tool:
         """A call with its result, if that was written first. For agents whose ids are never used again."""
@@ -154,17 +218,23 @@ class RoundBuilder:
         self.media[name] = content
         return Media(name=name, media_type=media_type, ref=ref)
 
-    def close(self) -> Round:
+    def is_full(self, offset: int) -> bool:
+        """Whether a record at `offset` may begin another round, so that none outgrows the memory and each append to an
+        open round costs little. No result of an earlier call must come behind it."""
+        return offset - self.offset > MAX_ROUND_BYTES and not (self.unanswered or self.alone or self.waiting)
+
+    def close(self, continued: bool = False) -> Round:
         """The round as it stands."""
         if self.waiting:
             self.message("assistant", at=next((b.ref.at for b in self.waiting if b.ref.at), None))
         return Round(
             number=self.number,
             messages=tuple(draft.frozen() for draft in self.drafts),
-            prompted=self.prompted,
+            prompted=self.prompted and not self.continues,
             parent=self.parent,
             offset=self.offset,
             media=self.media,
+            continued=continued,
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from muniment.errors import NotFound, StoreError
 from muniment.model import Block, Message, Round, codec
@@ -37,6 +37,8 @@ class RoundFile(Struct, frozen=True):
     messages: tuple[Head, ...] = ()
     parent: str | None = None
     offset: int = 0
+    continued: bool | UnsetType = UNSET
+    """Only in a round that the next one continues."""
 
 
 _decoder = msgspec.json.Decoder(RoundFile)
@@ -64,6 +66,7 @@ def encode(round_: Round) -> bytes:
             tuple(heads),
             round_.parent,
             round_.offset,
+            round_.continued or UNSET,
         )
     )
 
@@ -88,7 +91,8 @@ def decode(data: bytes) -> Round:
         fields = {name: getattr(head, name) for name in Message.__struct_fields__ if name != "blocks"}
         messages.append(Message(**fields, blocks=made.agent[at : at + head.count]))
         at += head.count
-    return Round(made.round, tuple(messages), made.user is not None, made.parent, made.offset)
+    about = (made.user is not None, made.parent, made.offset)
+    return Round(made.round, tuple(messages), *about, continued=made.continued is True)
 
 
 def load(shelf: Shelf, number: int) -> Round:
@@ -98,6 +102,8 @@ def load(shelf: Shelf, number: int) -> Round:
         return decode(path.read_bytes())
     except FileNotFoundError:
         raise NotFound(f"there is no round {number}") from None
+    except OSError as error:
+        raise StoreError(f"{path}: damaged round file: {error.strerror}", "`muniment reindex` rebuilds it") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise StoreError(f"{path}: damaged round file: {error}", "`muniment reindex` rebuilds it") from None
 
@@ -106,8 +112,14 @@ def is_stored(shelf: Shelf, number: int, data: bytes) -> bool:
     """Whether these bytes are there already."""
     try:
         return shelf.round_file(number).read_bytes() == data
-    except FileNotFoundError:
+    except OSError:
         return False
+
+
+def numbers(shelf: Shelf) -> list[int]:
+    """The numbers of all rounds that have a file, in order."""
+    named = (path.stem for path in shelf.rounds.glob("*.json"))
+    return sorted(int(name) for name in named if name.isdecimal())
 
 
 def load_all(shelf: Shelf, first: int = 1) -> Iterator[Round]:

@@ -2,13 +2,19 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from muniment import sources
+from muniment.errors import UnknownFormat
 from muniment.model import Facts
 from muniment.sources.base import Found, Move
 from muniment.sources.claude import SOURCE, find, place
@@ -106,11 +112,100 @@ def test_all_that_lies_beside_a_session_belongs_to_it(home: Path) -> None:
         f"{SLUG}/{SESSION}/workflows/wf_1.json",
         f"file-history/{SESSION}/0123456789abcdef@v1",
         f"tasks/{SESSION}/1.json",
+        f"todos/{SESSION}-agent-{SESSION}.json",
     ]
     for name in (*beside, f"file-history/{OTHER}/0123456789abcdef@v1", f"tasks/{OTHER}/1.json"):
-        put(home, name)
-    (found,) = gather(home)
+        put(home, name, b"[{}]")
+    found, _ = gather(home)
     assert sorted(name for name, role in roles(found).items() if role == "side") == sorted(beside)
+
+
+def files_of(found: Iterable[Found], home: Path) -> dict[str, list[tuple[str, str]]]:
+    """Every session with its files, named from the home on."""
+    return {
+        one.session_id: sorted((str(Path(file.path).relative_to(home)), file.role) for file in one.files)
+        for one in found
+    }
+
+
+ROLLOUT = b'{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"id":"t1","cwd":"/w"}}\n'
+CHAT = b'[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]'
+SIDES = st.sampled_from(
+    [
+        f"{SLUG}/{SESSION}/tool-results/toolu_1.txt",
+        f"{SLUG}/{SESSION}/tool-results/{OTHER}.jsonl",
+        f"{SLUG}/{SESSION}/subagents/agent-a1.meta.json",
+        f"{SLUG}/{SESSION}/workflows/{OTHER}/journal.jsonl",
+        f"{SLUG}/{SESSION}/new-in-2.2/{OTHER}/x.jsonl",
+        f"{SLUG}/{OTHER}/tool-results/toolu_2.txt",
+        f"projects/-v/{SESSION}/tool-results/toolu_3.txt",
+        f"file-history/{SESSION}/0123456789abcdef@v1",
+        f"file-history/{OTHER}/0123456789abcdef@v1",
+        f"tasks/{OTHER}/1.json",
+        f"todos/{OTHER}-agent-{OTHER}.json",
+    ]
+)
+CONTENTS = st.sampled_from([b"x", b"[]", transcript(), transcript(OTHER), CHAT, ROLLOUT])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(SIDES, CONTENTS), st.booleans())
+def test_a_home_is_the_same_wherever_one_points(home: Path, sides: dict[str, bytes], has_transcript: bool) -> None:
+    """As the home of this machine, as a folder, from above, and as a copy somewhere else."""
+    with TemporaryDirectory(dir=home) as made:
+        own = Path(made, "user", ".claude")
+        put(own, f"{SLUG}/{OTHER[:-1]}0.jsonl", transcript(OTHER[:-1] + "0"))
+        if has_transcript:
+            put(own, f"{SLUG}/{SESSION}.jsonl", transcript())
+        for name, data in sides.items():
+            put(own, name, data)
+        copy = Path(shutil.copytree(own, Path(made, "backup", "anything")))
+        expected = files_of(gather(own), own)
+        assert files_of(sources.find_in(own, {"HOME": "/nowhere"}), own) == expected
+        assert files_of(sources.find_in(own, {"HOME": str(own.parent)}), own) == expected
+        assert files_of(sources.find_in(own.parent, {"HOME": "/nowhere"}), own) == expected
+        assert files_of(sources.find_in(copy, {"HOME": "/nowhere"}), copy) == expected
+
+
+@pytest.mark.parametrize("data", [transcript(), transcript(OTHER), CHAT], ids=["its own", "another's", "a chat"])
+@pytest.mark.parametrize("given", [".", SLUG, f"{SLUG}/{SESSION}"])
+def test_an_output_that_holds_a_transcript_is_none(home: Path, given: str, data: bytes) -> None:
+    put(home, f"{SLUG}/{SESSION}/tool-results/toolu_1.txt", data)
+    found = list(sources.find_in(home / given, {"HOME": "/nowhere"}))
+    assert [one.session_id for one in found] == ([SESSION] if given != f"{SLUG}/{SESSION}" else [])
+    with pytest.raises(UnknownFormat, match="a side file of a session"):
+        list(sources.find_in(home / SLUG / SESSION / "tool-results/toolu_1.txt", {"HOME": "/nowhere"}))
+
+
+def test_a_transcript_that_nobody_can_read_is_found_in_a_home_that_is_given_as_a_folder(home: Path) -> None:
+    put(home, f".claude/{SLUG}/{OTHER}.jsonl", b"\0" * 80)
+    found = sources.find_in(home / ".claude", {"HOME": str(home)})
+    assert [one.session_id for one in found] == [OTHER]
+
+
+@pytest.mark.parametrize("given", [".", SLUG, f"{SLUG}/{SESSION}", f"{SLUG}/{SESSION}/tool-results/toolu_1.txt"])
+def test_side_files_whose_transcript_is_gone_are_a_session(tmp_path: Path, given: str) -> None:
+    put(tmp_path, f"{SLUG}/{SESSION}/tool-results/toolu_1.txt")
+    put(tmp_path, f"todos/{SESSION}-agent-{SESSION}.json", b"[{}]")
+    put(tmp_path, f"todos/{OTHER}-agent-{OTHER}.json", b"[]")
+    put(tmp_path, "history.jsonl", json.dumps({"display": "go", "sessionId": SESSION}).encode() + b"\n")
+    (found,) = sources.find_in(tmp_path / given, {"HOME": "/nowhere"})
+    assert (found.session_id, found.root, found.main) == (SESSION, str(tmp_path), None)
+    assert roles(found) == {
+        f"{SLUG}/{SESSION}/tool-results/toolu_1.txt": "side",
+        f"todos/{SESSION}-agent-{SESSION}.json": "side",
+        "history.jsonl": "history",
+    }
+
+
+def test_side_files_in_the_folder_of_another_project_belong_to_their_session(home: Path) -> None:
+    """A session may move to another project, and leave files behind."""
+    put(home, f"projects/-v/{SESSION}/tool-results/toolu_1.txt")
+    put(home, f"tasks/{SESSION}/1.json")
+    assert [(found.session_id, sorted(roles(found))) for found in gather(home)] == [
+        (SESSION, [f"{SLUG}/{SESSION}.jsonl", f"tasks/{SESSION}/1.json"]),
+        (SESSION, [f"projects/-v/{SESSION}/tool-results/toolu_1.txt"]),
+    ]
 
 
 def test_the_lines_of_the_prompt_history_that_name_a_session_belong_to_it(home: Path) -> None:

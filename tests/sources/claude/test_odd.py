@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from muniment.check import Checked, check_found
-from muniment.model import Media, Text, Thinking
+from muniment.model import Block, Media, Text, Thinking, Tool
+from muniment.model.blocks import is_quiet
 from muniment.model.rounds import text_of
 from muniment.sources import find_in, named
 from muniment.sources.base import Move
 from muniment.sources.claude import SOURCE
+from muniment.store import document
+from muniment.store.rows import placed
 
-from .transcripts import SESSION, Transcript, call, events, fold, say
+from .transcripts import SESSION, Transcript, call, events, fold, read, say
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}
 LINKED = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
@@ -173,6 +177,10 @@ def enqueued(file: Transcript, words: Any) -> None:
     file.meta("queue-operation", operation="enqueue", content=words, timestamp="2026-01-02T03:05:00.000Z")
 
 
+def words_of(block: Block) -> str:
+    return block.id if isinstance(block, Tool) else getattr(block, "text", "")
+
+
 def steering(file: Transcript) -> list[str]:
     return [text_of(message) for round_ in file.rounds() for message in round_.messages if message.queued]
 
@@ -205,6 +213,26 @@ def test_words_of_the_queue_stand_where_they_were_typed(file: Transcript, tmp_pa
     (round_,) = file.rounds()
     assert [text_of(m) or m.id for m in round_.messages] == ["go", "first", "one", "two", "msg_2"]
     assert round_.messages[2].blocks[0].ref.offset == at
+    assert checked(file, tmp_path).lossless
+
+
+def test_what_follows_words_of_the_queue_stands_behind_them(file: Transcript, tmp_path: Path) -> None:
+    """A notice that was written between the words and the record that tells that they came through."""
+    file.answer("msg_1", say("first"), call("toolu_1"))
+    enqueued(file, "one")
+    file.user("<task-notification>done</task-notification>")
+    enqueued(file, "two")
+    file.chain("system", subtype="api_error", error={"message": "overloaded"})
+    file.answer("msg_1", call("toolu_2"))
+    file.meta("queue-operation", operation="remove")
+    file.meta("queue-operation", operation="remove")
+    file.result("toolu_1")
+    file.result("toolu_2")
+    (round_,) = file.rounds()
+    shown = [[words_of(b) for b in m.blocks if not is_quiet(b)] for m in round_.messages]
+    notice = "<task-notification>done</task-notification>"
+    assert shown == [["go"], ["first", "toolu_1", "toolu_2"], ["one", notice], ["two", "overloaded"]]
+    assert all(tool.output for tool in round_.of(Tool))
     assert checked(file, tmp_path).lossless
 
 
@@ -287,3 +315,77 @@ def test_a_first_line_longer_than_the_head_of_a_file_is_known(tmp_path: Path, fi
     path.write_bytes(first % (b"x" * 100_000) + b"\n" + made.data)
     (found,) = find_in(path, {})
     assert (found.source, found.session_id) == ("claude-code", SESSION)
+
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tide tables"}}
+FOUND = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": [
+        {
+            "type": "web_search_result",
+            "title": "Tides of Cuxhaven",
+            "url": "https://t.example",
+            "encrypted_content": "Eo8",
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_search_of_the_service_is_a_call_with_its_result(file: Transcript, tmp_path: Path, together: bool) -> None:
+    parts = [SEARCH, FOUND, say("It is high at six.")]
+    for record in [parts] if together else [[part] for part in parts]:
+        file.answer("msg_1", *record)
+    (tool,) = [block for block in file.rounds()[0].blocks() if isinstance(block, Tool)]
+    assert (tool.name, tool.input, tool.output is not None) == ("web_search", {"query": "tide tables"}, True)
+    made = checked(file, tmp_path)
+    assert made.lossless
+    assert not [name for name, tally in made.export.items() if not tally.kept]
+    texts = [text for _, text in placed(file.rounds()[0])]
+    assert any("Tides of Cuxhaven" in text and "Eo8" not in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("about", "kind"),
+    [
+        (
+            {"prompt": "<task-notification>done</task-notification>", "commandMode": "task-notification"},
+            "task notification",
+        ),
+        ({"prompt": "the build is green", "origin": {"kind": "peer"}}, "agent message"),
+    ],
+)
+def test_what_no_human_queued_is_shown_and_found(file: Transcript, tmp_path: Path, about: Any, kind: str) -> None:
+    file.answer("msg_1", say("working"))
+    file.attach("queued_command", **about)
+    told = [event for event in events(file.rounds()[0]) if event.text]
+    assert [(event.kind, event.text) for event in told] == [(kind, about["prompt"])]
+    assert about["prompt"] in [text for _, text in placed(file.rounds()[0])]
+    made = checked(file, tmp_path)
+    assert made.stable
+    assert made.lossless
+    written = b"".join(SOURCE.write(file.rounds(), fold(file.rounds()), Move(), {}.__getitem__, []))
+    assert json.loads(written.splitlines()[-1])["attachment"] == {"type": "queued_command", **about}
+
+
+def test_the_part_that_ends_an_answer_has_the_final_cost(file: Transcript) -> None:
+    """The first part of a stream counts what later turns out to have been cached."""
+    for stop, usage in ((None, (900, 1, 0)), ("end_turn", (10, 40, 800)), (None, (900, 1, 0))):
+        tokens = dict(zip(("input_tokens", "output_tokens", "cache_read_input_tokens"), usage, strict=True))
+        said = {"id": "msg_1", "content": [say("x")], "usage": tokens, "stop_reason": stop}
+        file.chain("assistant", message=said)
+    assert fold(file.rounds()).tokens == 850
+
+
+def test_a_document_alone_keeps_the_ids_that_stand_in_it(file: Transcript) -> None:
+    file.answer("msg_01Abc", say("looking"), call("toolu_9"))
+    file.result("toolu_9")
+    file.user("<local-command-stdout>ok</local-command-stdout>")
+    rounds = file.rounds()
+    known = [structs.replace(r, messages=tuple(map(document.visible, r.messages)), offset=0) for r in rounds]
+    written = b"".join(SOURCE.write(known, fold(rounds), Move(), {}.__getitem__, []))
+    assert b'"id":"msg_01Abc"' in written
+    assert b'"tool_use_id":"toolu_9"' in written
+    again = [document.visible(message) for round_ in read(written) for message in round_.messages]
+    assert again == [message for round_ in known for message in round_.messages]

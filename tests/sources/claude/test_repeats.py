@@ -15,7 +15,7 @@ from muniment.check import Checked, check_transcript
 from muniment.inscribe import Outcome
 from muniment.model import Compaction, Loss, Round, Text
 from muniment.model.rounds import text_of
-from muniment.sources.base import Move, SourceFile
+from muniment.sources.base import Former, Move, SourceFile
 from muniment.sources.claude import SOURCE
 from muniment.sources.lines import records
 
@@ -55,6 +55,19 @@ def without_usage(file: Transcript, first: int = 0) -> None:
         file.raw(json.dumps(record).encode())
 
 
+def renamed(
+    file: Transcript, first: int = 0, last: int | None = None, parent: str | None = None, **changed: Any
+) -> None:
+    """Some lines once more under new ids, as another version writes them that resumes: hung on one another."""
+    new: dict[str | None, str | None] = {None: None}
+    for line in file.lines[first:last]:
+        record = json.loads(line)
+        new[record["uuid"]] = f"new-{len(file.lines)}-{record['uuid']}"
+        hung = new.get(record["parentUuid"], parent) or parent
+        file.raw(json.dumps(record | changed | {"uuid": new[record["uuid"]], "parentUuid": hung}).encode())
+    file.last = json.loads(file.lines[-1])["uuid"]
+
+
 FORMS: dict[str, Callable[[Transcript], None]] = {
     "as they were": again,
     "twice": lambda file: again(file, 0, 9, times=2),
@@ -67,6 +80,10 @@ FORMS: dict[str, Callable[[Transcript], None]] = {
     "from the midst of a round": lambda file: again(file, 3),
     "a result first": lambda file: again(file, 3, 4, version="2.1.300"),
     "the last round alone": lambda file: again(file, 7, version="2.1.300"),
+    "under new ids": renamed,
+    "under new ids behind the last": lambda file: renamed(file, parent=file.last, version="2.1.300"),
+    "under new ids from a result on": lambda file: renamed(file, 3, slug="a-lamp"),
+    "the open round under new ids": lambda file: renamed(file, 7, parent=file.last),
 }
 
 
@@ -185,21 +202,60 @@ def test_old_records_with_other_ids_are_no_repeats() -> None:
     assert [words[0] for words in spoken(file.rounds())] == ["Light the lamp.", "Now put them out.", "Light the lamp."]
 
 
+def test_what_says_something_else_at_the_same_time_is_no_repeat() -> None:
+    """Other words, another answer with the same words, another call: what is not exactly the same stays."""
+    file = two_rounds()
+    then = {"timestamp": "2026-01-02T03:04:06.000Z"}
+    file.answer("m4", say("Both are lit."), output=1, **then)
+    file.answer("m2", say("Both are lit."), say("Really."), output=7, **then)
+    file.answer("m2", call("t2", command="light"), output=7, **then)
+    file.result("t2", "lit", timestamp="2026-01-02T03:04:04.000Z")
+    rounds = file.rounds()
+    assert [text for text in spoken(rounds)[-1] if text != "They are out."] == [
+        "Now put them out.",
+        "Both are lit.",
+        "Both are lit.\n\nReally.",
+    ]
+    assert [tool.id for tool in tools(rounds[-1])] == ["t2"]
+    assert fold(rounds).tokens == fold(two_rounds().rounds()).tokens + 11, "of m4 alone: m2 was paid before"
+    assert checked(file).lossless
+
+
+def test_a_second_prompt_with_the_same_words_is_one() -> None:
+    file = two_rounds()
+    file.user("Now put them out.")
+    assert [words[0] for words in spoken(file.rounds())][1:] == ["Now put them out."] * 2
+
+
+def test_what_follows_copies_under_new_ids_hangs_on_what_they_copy() -> None:
+    """An export that left them out would else be two conversations."""
+    file = two_rounds()
+    renamed(file, version="2.1.300")
+    file.user("And now?", timestamp="2026-01-02T04:00:00.000Z")
+    rounds = file.rounds()
+    lines = [json.loads(line) for line in SOURCE.write(rounds, fold(rounds), Move(), {}.__getitem__, [])]
+    assert [line["parentUuid"] for line in lines] == [None, *(f"r{number}" for number in range(1, 10))]
+
+
 def test_no_closed_round_is_asked_for_where_time_goes_on() -> None:
     file = two_rounds()
     for number in range(5):
         file.user(f"prompt {number}")
         file.answer(f"a{number}", say("Yes."))
     asked: list[int] = []
-    assert len(list(SOURCE.read_on(records([file.data]), FACTS, asked.append))) == 7  # pyright: ignore[reportArgumentType]
+    former = Former(asked.append, lambda: FACTS)  # pyright: ignore[reportArgumentType]
+    assert len(list(SOURCE.read_on(records([file.data]), FACTS, former))) == 7
     assert asked == []
 
 
 # -- laws
 
-changes = st.sampled_from([{}, {"version": "9"}, {"parentUuid": None}, {"timestamp": "2026-01-02T03:59:00.000Z"}])
+changes = st.sampled_from([{}, {"version": "9"}, {"parentUuid": None}])
 copies = st.tuples(st.integers(0, 12), st.integers(0, 12), changes)
-steps = st.lists(copies | st.sampled_from(["prompt", "answer"]), max_size=8)
+odd = st.sampled_from(["renamed", {"timestamp": "2026-01-02T03:59:00.000Z"}])
+renamings = st.tuples(st.integers(0, 9), st.integers(0, 9), odd)
+"""Of the first lines: a copy with neither its id nor its time is none."""
+steps = st.lists(copies | renamings | st.sampled_from(["prompt", "answer"]), max_size=8)
 
 
 def made(steps: list[Any]) -> Transcript:
@@ -212,7 +268,12 @@ def made(steps: list[Any]) -> Transcript:
             file.answer(f"a{len(file.lines)}", say("Yes."), output=1)
         else:
             first, count, changed = step
-            again(file, first, first + count, **changed)
+            if changed == "renamed":
+                renamed(file, first, min(9, first + count))
+            elif "timestamp" in changed:
+                again(file, first, min(9, first + count), **changed)
+            else:
+                again(file, first, first + count, **changed)
     return file
 
 
@@ -231,7 +292,7 @@ def test_whatever_is_repeated_the_conversation_is_the_same(steps: list[Any]) -> 
     file = made(steps)
     seen: dict[str, bytes] = {}
     for line in file.lines:
-        seen.setdefault(json.loads(line)["uuid"], line)
+        seen.setdefault(json.loads(line)["uuid"].rpartition("-")[2], line)
     once = read(b"".join(line + b"\n" for line in seen.values()))
     assert spoken(file.rounds()) == spoken(once)
     assert fold(file.rounds()).tokens == fold(once).tokens

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from muniment.model import Event, Facts, Round, Text, Tool
+from muniment.sources.base import Former
 from muniment.sources.claude import SOURCE
 from muniment.sources.lines import records
 
@@ -76,7 +77,8 @@ def read(data: bytes, facts: Facts = FACTS, offset: int = 0, closed: Iterable[Ro
     """The rounds from a place in a file on; those before it are closed."""
     known = list(closed)
     first = len(known)
-    for round_ in SOURCE.read_on(records([data[offset:]], offset), facts, lambda number: known[number - 1]):
+    former = Former(lambda number: known[number - 1], lambda: fold(known[first:], facts))
+    for round_ in SOURCE.read_on(records([data[offset:]], offset), facts, former):
         known.append(round_)
     return known[first:]
 

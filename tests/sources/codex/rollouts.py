@@ -98,7 +98,10 @@ def message(role: str, words: str) -> bytes:
 
 
 def report(total: int, last: int) -> bytes:
-    info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": {"input_tokens": last}}
+    info = {
+        "total_token_usage": {"input_tokens": total, "total_tokens": total},
+        "last_token_usage": {"input_tokens": last},
+    }
     return event("token_count", info=info)
 
 
@@ -145,10 +148,11 @@ rollouts = st.lists(any_record, max_size=40).map(lambda found: b"\n".join(found)
 
 @st.composite
 def conversations(draw: st.DrawFn) -> bytes:
-    """Turns with answers of every kind; old clients report tokens before a response, new ones behind it."""
+    """Turns with answers of every kind; old clients report tokens before a response, new ones behind it. A response
+    that is broken off reports none, and the total of a fork begins with the tokens of another session."""
     early, turns = draw(st.booleans()), draw(st.integers(1, 4))
     written = [line("session_meta", {"id": SESSION, "cwd": "/w", "cli_version": "1", "source": "cli"})]
-    total = 0
+    total = draw(st.sampled_from((0, 0, 100)))
     for number in range(turns):
         written += [] if early else [event("task_started", turn_id=str(number))]
         written.append(line("turn_context", {"model": draw(st.sampled_from(("a", "b"))), "cwd": "/w"}))
@@ -159,6 +163,10 @@ def conversations(draw: st.DrawFn) -> bytes:
             written += [report(total, last), *said, *given] if early else [*said, report(total, last), *given]
             written += draw(st.sampled_from([[], [], [], _SHORTENED, _NOTICE, *_EMPTY]))
             written += _asked(draw) if not early and draw(st.integers(0, 5)) == 0 else []
+        if not early and draw(st.integers(0, 3)) == 0:
+            said, given = _response(draw, f"{number}-broken")
+            total += draw(st.integers(0, 9))
+            written += [*said, *given]
         written += [] if early else [draw(st.sampled_from(_ENDS))]
     return b"\n".join(written) + b"\n"
 

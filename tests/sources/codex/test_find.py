@@ -180,3 +180,13 @@ def test_a_damaged_packed_rollout_tells_so() -> None:
     assert list(SOURCE.open("x.zst", [])) == []
     cut = b"".join(SOURCE.open("x.zst", [packed(LEGACY)[:-10]]))
     assert LEGACY.startswith(cut)
+
+
+@pytest.mark.parametrize("case", ["legacy", "bare", "oldest", "stream"])
+def test_a_first_line_that_is_still_being_written_makes_no_session_of_its_own(case: str, tmp_path: Path) -> None:
+    (source,) = (path for path in CASES if path.parent.name == case)
+    data = source.read_bytes()
+    whole = only(put(tmp_path / "full.jsonl", data)).session_id
+    for cut in range(1, min(len(data), 600)):
+        path = put(tmp_path / "full.jsonl", data[:cut])
+        assert not SOURCE.matches(path, head_of(path)) or only(path).session_id == whole, data[:cut]

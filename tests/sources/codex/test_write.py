@@ -24,7 +24,7 @@ from muniment.model import (
 from muniment.sources.base import Move
 from muniment.sources.codex import SOURCE
 
-from .rollouts import CASES, SESSION, conversations, facts_before, media_of, read, seen
+from .rollouts import CASES, SESSION, conversations, event, facts_before, item, line, media_of, read, seen
 
 ITEMS = ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning")
 GRANTS = (b"approval_policy", b"sandbox_policy", b"permission_profile", b"<permissions instructions>")
@@ -227,3 +227,46 @@ def test_what_a_foreign_session_loses_is_counted() -> None:
 def test_a_session_without_rounds_is_a_head() -> None:
     written, _ = write([], Facts(SESSION, "other"))
     assert json.loads(written)["payload"]["id"] == SESSION
+
+
+def test_a_session_without_a_folder_is_written_with_one_that_stands_for_none() -> None:
+    """The client refuses a head without a folder; a reader must not take `/` for the session's."""
+    bare = b"".join(
+        json.dumps(record).encode() + b"\n"
+        for record in (
+            {"id": SESSION, "timestamp": "2025-08-19T08:25:08.061Z", "instructions": None},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
+        )
+    )
+    again = rewritten(bare)
+    assert seen(read(again)) == seen(read(bare))
+    assert facts_before(read(again))[-1].cwd is None
+    assert json.loads(again.split(b"\n")[0])["payload"]["cwd"] == "/"
+
+
+def test_a_session_that_ran_in_the_root_keeps_its_folder() -> None:
+    said = (Message("user", blocks=(Text("go"),), cwd="/"), Message("assistant", blocks=(Text("Yes."),)))
+    data, _ = write([Round(1, said, True)], Facts(SESSION, "other", first_cwd="/", cwd="/"))
+    assert facts_before(read(data))[-1].cwd == "/"
+
+
+@pytest.mark.parametrize("data", ["iVBORw0KGgo=", "REDACTED/iVBOR"], ids=["whole", "redacted"])
+def test_how_closely_a_picture_is_looked_at_is_written_again(data: str) -> None:
+    """The model would see another picture: the detail decides at what size it is shown."""
+    pictures = [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{data}", "detail": detail}
+        for detail in ("high", "low")
+    ]
+    shown = [{"type": "input_text", "text": "Here."}, *pictures]
+    rollout = [
+        line("session_meta", {"id": SESSION, "cwd": "/w"}),
+        item("message", role="user", content=shown),
+        event("user_message", message="Here."),
+        item("function_call", name="view_image", arguments="{}", call_id="c1"),
+        item("function_call_output", call_id="c1", output=pictures),
+        item("function_call_output", call_id="c2", output=pictures),
+    ]
+    again = rewritten(b"\n".join(rollout) + b"\n")
+    assert [payload["output"] for payload in payloads(again, "function_call_output")] == [pictures, pictures]
+    assert [payload["content"] for payload in payloads(again, "message")] == [shown]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Event, Facts, Loss, Round
-from muniment.sources.base import Claim, Closed, Found, Hints, InstructionFiles, MediaBytes, Move, Source
+from muniment.sources.base import Claim, FileRole, Former, Found, Hints, InstructionFiles, MediaBytes, Move, Source
 from muniment.sources.claude import claims, events, find, history, place, read, write
 from muniment.sources.claude.tools import TOOLS
 from muniment.sources.lines import Record
@@ -40,14 +40,23 @@ class ClaudeCode(Source):
     def matches(self, path: Path, head: bytes) -> bool:
         return find.matches(path, head)
 
+    def is_side_file(self, path: Path) -> bool:
+        return find.is_side_file(path)
+
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
+
+    def notes(self, name: str, line: bytes, native_id: str) -> bool:
+        return history.session_of(line) == native_id
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
 
-    def read_on(self, records: Iterable[Record], facts: Facts, closed: Closed) -> Iterator[Round]:
-        return history.read(records, facts) if facts.prompts_only else read.read(records, facts, closed)
+    def read_on(self, records: Iterable[Record], facts: Facts, former: Former) -> Iterator[Round]:
+        return history.read(records, facts) if facts.prompts_only else read.read(records, facts, former)
 
     def write(
         self, rounds: Iterable[Round], facts: Facts, move: Move, media: MediaBytes, losses: list[Loss]

@@ -60,10 +60,11 @@ def _part(key: str, part: Any) -> Iterator[Claim]:
             yield Claim(key, "thinking", fields["thinking"] if "thinking" in fields else fields.get("text"))
             if fields.get("signature"):
                 yield Claim(key, "signature", fields["signature"])
-        case "tool_use":
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
             yield Claim(key, "tool call", (fields.get("id"), fields.get("name")))
             yield Claim(key, "tool input", fields.get("input"))
         case "tool_result":
+            yield Claim(key, "result of", fields.get("tool_use_id"))
             yield Claim(key, "error flag", fields.get("is_error"))
             yield from _output(key, fields.get("content"))
         case "image" | "document" if _holds_bytes(data := mapping(fields.get("source")).get("data")):

@@ -25,6 +25,8 @@ PUT_IN = "put in"
 INJECTED = {"isMeta": True}
 SUMMARY = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
 """How the program marks its own records under the role `user`."""
+QUEUED = {"queued": True}
+"""Of words that no human sent: they came while the agent worked, and stand in an attachment."""
 UNMARKED = {"marks": False}
 """Of a summary: its record was written before there were marks."""
 
@@ -128,6 +130,8 @@ def _shown(event: Event) -> Again:
         return Again("system", {"subtype": "api_error", "error": {"message": event.text}})
     if kind in SHOWN_SYSTEM:
         return Again("system", {"subtype": kind, "content": event.text})
+    if event.detail == QUEUED:
+        return Again("attachment", {"type": "text", "text": event.text}, {"plain": event.ref.plain})
     marks = INJECTED if event.kind == "injected" else mapping(event.detail)  # where it says who sent it
     return Again("user", {"type": "text", "text": event.text}, {"plain": event.ref.plain, **marks})
 

@@ -4,7 +4,7 @@
 <home>/projects/<slug>/<uuid>/subagents/agent-<id>.jsonl subagents since 2.0.7x, with agent-<id>.meta.json
 <home>/projects/<slug>/<uuid>/tool-results/…             overflow of large outputs, and other side files
 <home>/projects/<slug>/agent-<id>.jsonl                  subagents before that; `sessionId` names the parent
-<home>/file-history/<uuid>/…   <home>/tasks/<uuid>/…     file backups, task lists
+<home>/file-history/<uuid>/…   <home>/tasks/<uuid>/…     file backups, task lists: `side_files` knows all of those
 <home>/history.jsonl                                     one line per prompt of any session
 """
 
@@ -13,17 +13,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, names_begin, source_file
-from muniment.sources.claude import history
+from muniment.sources.claude import history, side_files
+from muniment.sources.claude.side_files import UUID, Owner, Projects
+from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-SIDE_FOLDERS = ("file-history", "tasks")
+PLACES = Places(
+    main=("projects/*/{id}.jsonl",),
+    sidechain=("projects/*/{id}/**/agent-*.jsonl", "projects/*/agent-*.jsonl"),
+    side=(
+        "projects/*/{id}/**",
+        *(f"{folder}/{{id}}/**" for folder in side_files.IN_HOME),
+        "todos/{id}-agent-*.json",
+        "paste-cache/*.txt",
+    ),
+    history=(history.FILE,),
+    id=UUID.pattern,
+)
+"""What else lies in `projects/<slug>/`, such as the memory of a project, has no session's id for a name."""
+
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
 _OWN_FIELDS = ("sessionId", "parentUuid", "leafUuid", "snapshot")
 _TYPES = re.compile(
@@ -53,10 +68,30 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def candidates(home: Path) -> Iterator[Path]:
-    """Transcripts and subagent files below a home."""
-    for entry in files.walk(home / "projects"):
-        if entry.name.endswith(".jsonl") and (UUID.fullmatch(entry.name[:-6]) or entry.name.startswith("agent-")):
-            yield Path(entry.path)
+    """Transcripts and subagent files below a home, and side files whose transcript is gone."""
+    projects = home / side_files.PROJECTS
+    has_transcript = cache(_has_transcript)
+    for entry in files.walk(projects):
+        path = Path(entry.path)
+        owner = None if path.parent.parent == projects else side_files.owner_of(path)
+        is_main = owner is None and path.suffix == ".jsonl" and UUID.fullmatch(path.stem)
+        if _is_agent(path) or is_main or (owner and not has_transcript(owner)):
+            yield path
+    present = side_files.Projects(projects).transcripts
+    yield from (path for path, native_id in side_files.of_home(home) if native_id not in present)
+
+
+def _is_agent(path: Path) -> bool:
+    return path.name.startswith("agent-") and path.suffix == ".jsonl"
+
+
+def _has_transcript(owner: Owner) -> bool:
+    return (owner.folder / f"{owner.native_id}.jsonl").is_file()
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is beside a session, whatever is in it."""
+    return not _is_agent(path) and side_files.owner_of(path) is not None
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -90,28 +125,49 @@ def _whose(line: bytes) -> _Whose:
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
-    """One `Found` per transcript; subagent files without a transcript make one of their own."""
+    """One `Found` per transcript; subagents and side files without a transcript make one of their own."""
     mains: list[tuple[Path, str]] = []
-    agents: dict[tuple[Path, str], list[Path]] = {}
+    agents: dict[Owner, list[Path]] = {}
+    beside: dict[Owner, None] = {}
     for path in paths:
-        if path.name.startswith("agent-") and path.suffix == ".jsonl":
+        if _is_agent(path):
             agents.setdefault(_parent_of(path), []).append(path)
+        elif owner := side_files.owner_of(path):
+            beside[owner] = None
         else:
             mains.append((path, _native_id(path)))
     for path, native_id in mains:
-        beside = agents.pop((path.parent, native_id), [])
-        yield _found(path, path.parent, native_id, beside, root, known_homes)
-    for (folder, native_id), beside in agents.items():
-        yield _found(None, folder, native_id, beside, root, known_homes)
+        owner = Owner(path.parent, native_id)
+        yield _found(path, owner, agents.pop(owner, []), root, known_homes, in_home=True)
+    for owner, in_home in _without_transcript(agents, beside).items():
+        yield _found(None, owner, agents.get(owner, []), root, known_homes, in_home)
 
 
-def _parent_of(path: Path) -> tuple[Path, str]:
+def _without_transcript(agents: Iterable[Owner], beside: Iterable[Owner]) -> dict[Owner, bool]:
+    """Return the sessions that no transcript brings along, and whether what lies in the home goes with them."""
+    homes: dict[Path, Projects] = {}
+    left: dict[Owner, bool] = dict.fromkeys(agents, False)
+    left |= {owner: False for owner in beside if not _has_transcript(owner)}
+    for owner in list(left):
+        if home := _home_of(owner.folder, None):
+            folder = home / side_files.PROJECTS
+            present = homes.setdefault(home, Projects(folder))
+            gone = owner.native_id not in present.transcripts
+            first = Owner(present.folders.get(owner.native_id, owner.folder), owner.native_id)
+            if owner.folder == folder and (owner != first or not gone):
+                del left[owner]  # named by what lies in the home, and found elsewhere
+            if gone:
+                left[first] = True
+    return left
+
+
+def _parent_of(path: Path) -> Owner:
     """Project folder and session id of a subagent file, by its place if that tells, else by its content."""
     for folder in path.parents:
         if UUID.fullmatch(folder.name):
-            return folder.parent, folder.name
+            return Owner(folder.parent, folder.name)
     match = _SESSION.search(head_of(path))
-    return path.parent, match[1].decode("utf-8", "replace") if match else path.stem
+    return Owner(path.parent, match[1].decode("utf-8", "replace") if match else path.stem)
 
 
 def _native_id(path: Path) -> str:
@@ -125,9 +181,10 @@ def _native_id(path: Path) -> str:
 
 
 def _found(
-    main: Path | None, folder: Path, native_id: str, agents: list[Path], root: Path, known_homes: Sequence[Path]
+    main: Path | None, owner: Owner, agents: list[Path], root: Path, known_homes: Sequence[Path], in_home: bool
 ) -> Found:
-    base = folder.parent.parent if folder.parent.name == "projects" else None
+    folder, native_id = owner
+    base = _home_of(folder, main)
     top = base or names_begin(root, folder)
     found = [source_file(main, top, "main")] if main else []
     session_folder = folder / native_id if UUID.fullmatch(native_id) else None
@@ -137,20 +194,22 @@ def _found(
     found += [
         source_file(path, top, "sidechain", path.stem[6:]) for path in agents if session_folder not in path.parents
     ]
-    if base and session_folder and own_name:
-        found += _home_files(base, native_id)
-    present = sorted((f for f in found if f), key=lambda f: (f.role != "main", f.name))
+    if base and in_home and session_folder and own_name:
+        found += [*side_files.in_home(base, native_id), history.about(base, native_id)]
+    # A file of its own stands for a session without a transcript: a history is about many.
+    last = () if main else ("history",)
+    present = sorted((f for f in found if f), key=lambda f: (f.role != "main", f.role in last, f.name))
     return found_session("claude-code", native_id, top, base in known_homes, present)
 
 
+def _home_of(folder: Path, main: Path | None) -> Path | None:
+    """The home that a project lies in; what names no project lies in the home itself."""
+    if main is None and folder.name == side_files.PROJECTS and side_files.is_home(folder.parent):
+        return folder.parent
+    return folder.parent.parent if folder.parent.name == side_files.PROJECTS else None
+
+
 def _side_file(path: Path, top: Path) -> SourceFile | None:
-    if path.name.startswith("agent-") and path.suffix == ".jsonl":
+    if _is_agent(path):
         return source_file(path, top, "sidechain", path.stem[6:])
     return source_file(path, top, "side")
-
-
-def _home_files(base: Path, native_id: str) -> list[SourceFile | None]:
-    found: list[SourceFile | None] = []
-    for name in SIDE_FOLDERS:
-        found += [source_file(Path(e.path), base, "side") for e in files.walk(base / name / native_id)]
-    return [*found, history.about(base, native_id)]

@@ -35,6 +35,9 @@ class _Named(Struct):
     session_id: str = field(name="sessionId", default="")
 
 
+_DECODER = msgspec.json.Decoder(_Named)
+
+
 def about(home: Path, native_id: str) -> SourceFile | None:
     """The lines about a session, if there are any."""
     lines = _lines(home, files.changed_at(home / FILE)).get(native_id)
@@ -56,8 +59,19 @@ def _pastes(home: Path, lines: bytes) -> Iterator[SourceFile]:
 
 @lru_cache(maxsize=4)
 def _lines(home: Path, _changed: tuple[int, int]) -> dict[str, bytes]:
-    decoder = msgspec.json.Decoder(_Named)
-    return history.lines_by_session(home / FILE, lambda line: decoder.decode(line).session_id)
+    return history.lines_by_session(home / FILE, _session_of)
+
+
+def session_of(line: bytes) -> str | None:
+    """The session that a line names; None if it is damaged."""
+    try:
+        return _session_of(line)
+    except ValueError:
+        return None
+
+
+def _session_of(line: bytes) -> str:
+    return _DECODER.decode(line).session_id
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

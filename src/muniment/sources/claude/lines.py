@@ -7,6 +7,7 @@ gets its parent, its time, and the folder, branch and version that hold where it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -38,6 +39,15 @@ class Item(msgspec.Struct):
     """Fields that the record gets beside its content, and `plain`, `answer`: how the content is written."""
 
 
+def _a_moment_later(at: str) -> str:
+    """Return the next millisecond; a time that is none, and the one that stands for none, stay as they are."""
+    try:
+        moment = datetime.fromisoformat(at) + timedelta(milliseconds=1)
+    except (ValueError, OverflowError):
+        return at
+    return at if at == NO_TIME else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _records(items: list[Item]) -> Iterator[list[Item]]:
     """Items of one record stand together."""
     group: list[Item] = []
@@ -66,6 +76,8 @@ class Lines:
         self.written: set[str] = set()
         self.last: str | None = None
         self.at = facts.started or NO_TIME
+        self.prompted: set[str] = set()
+        """When the prompts of another agent were written."""
         self.native = False
 
     def of(self, items: list[Item], native: bool) -> Iterator[bytes]:
@@ -114,14 +126,16 @@ class Lines:
 
     def _chain_record(self, first: Item, group: list[Item]) -> dict[str, Any]:
         ref, message = first.ref, first.message
-        self.at = ref.at or (message.at if message else None) or self.at
         kind = first.role
+        self.at = ref.at or (message.at if message else None) or self.at
+        if kind == "user" and not self.native:
+            self.at = self._free_moment(self.at)
         record: dict[str, Any] = {"parentUuid": self._parent(ref)}
         if kind == "system":
             record |= {name: value for name, value in first.part.items() if name == _LOGICAL_PARENT}
         sidechain = self.facts.sidechain or (message.sidechain if message else None)
         record |= {"isSidechain": bool(sidechain)}
-        record |= {"agentId": self.facts.sidechain} if self.facts.sidechain else {}
+        record |= self._agent(ref, message)
         record |= {"type": kind} | self._payload(kind, group)
         timed = {} if self.native and ref.at is None else {"timestamp": self.at}
         record |= {"uuid": ref.id, **timed, "userType": "external"}
@@ -130,6 +144,22 @@ class Lines:
         self.last = ref.id
         self.written.add(ref.id or "")
         return record
+
+    def _free_moment(self, at: str) -> str:
+        """Return a time that no prompt has yet. Some agents tell minutes or nothing at all, and the same words at one
+        time would be read as a record that was written again (decision 14)."""
+        while at in self.prompted and (later := _a_moment_later(at)) != at:
+            at = later
+        self.prompted.add(at)
+        return at
+
+    def _agent(self, ref: Ref, message: Message | None) -> dict[str, str]:
+        """The id of the subagent that a record belongs to. Old files have none: there a chain is named after its first
+        record, which the others are found by."""
+        inline = message.sidechain if message else None
+        named_after_record = inline == ref.id or inline in self.written
+        agent = self.facts.sidechain or (None if named_after_record else inline)
+        return {"agentId": agent} if agent else {}
 
     def _parent(self, ref: Ref) -> str | None:
         """The record it follows; where that one is left out, the one before it."""

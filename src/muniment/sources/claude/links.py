@@ -27,6 +27,9 @@ class Links:
         if line.forked_from and (origin := mapping(line.forked_from)):
             record = origin.get("messageUuid")
             self._add("fork", str(origin.get("sessionId")), record if isinstance(record, str) else None, ref, round_)
+        before = line.parent_session
+        if before and before not in (self.own_id, line.session_id) and ("fork", before) not in self.known:
+            self._add("continues", before, None, ref, round_)
         if line.process_session and line.process_session != line.session_id:
             self._add("continues", line.process_session, None, ref, round_)
 

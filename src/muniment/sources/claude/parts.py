@@ -14,6 +14,9 @@ from muniment.model.codec import mapping
 from muniment.sources.base import MediaBytes
 from muniment.sources.builder import RoundBuilder
 
+SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
+"""Calls that the service answers itself: their results stand in the same answer, as parts of a type of their own."""
+
 # -- reading
 
 
@@ -62,6 +65,28 @@ def _media(part: dict[str, Any], ref: Ref, round_: RoundBuilder) -> Media | None
         return None
     made = round_.add_media(data, media_type, ref)
     return made if isinstance(made, Media) else None
+
+
+def is_call(part: Any) -> bool:
+    """Whether a part calls a tool: one of the program's own, or one that the service runs, such as a web search."""
+    fields = mapping(part)
+    return fields.get("type") == "tool_use" or (
+        fields.get("type") in SERVER_CALLS and isinstance(fields.get("id"), str)
+    )
+
+
+def is_server_result(part: Any) -> bool:
+    """Whether a part of an answer is what a tool of the service gave back."""
+    fields = mapping(part)
+    kind = fields.get("type")
+    known = isinstance(kind, str) and kind != "tool_result" and kind.endswith("_tool_result")
+    return known and isinstance(fields.get("tool_use_id"), str)
+
+
+def call_fields(part: dict[str, Any]) -> dict[str, Any]:
+    """What a call of a service's tool says beside id, name and input, its type included; nothing of an ordinary one."""
+    rest = {name: value for name, value in part.items() if name not in ("id", "name", "input")}
+    return {} if part.get("type") == "tool_use" else rest
 
 
 def output(part: Any, round_: RoundBuilder) -> Text | Media | Unknown:
@@ -113,9 +138,15 @@ def thought(block: Thinking) -> dict[str, Any]:
     return {"type": "thinking", "thinking": block.text} | signed
 
 
-def call(tool: Tool) -> dict[str, Any]:
-    """A call."""
-    return {"type": "tool_use", "id": tool.id, "name": tool.name, "input": tool.input}
+def call(tool: Tool, fields: dict[str, Any]) -> dict[str, Any]:
+    """A call, with what it said beside id, name and input (`call_fields`)."""
+    return {"type": "tool_use", "id": tool.id, "name": tool.name, "input": tool.input} | fields
+
+
+def server_result(tool: Tool) -> Any:
+    """The part in which the service told what its tool gave back; None if it was no tool of the service."""
+    value = tool.output[0].value if tool.output and isinstance(tool.output[0], Unknown) else None
+    return value if is_server_result(value) else None
 
 
 def result(tool: Tool, media: MediaBytes) -> dict[str, Any]:

@@ -117,6 +117,13 @@ def origin_kind(origin: Any) -> str | None:
     return _ORIGINS.get(kind) if isinstance(kind, str) else None
 
 
+def queued_kind(command: dict[str, Any]) -> str:
+    """What a queued command is that no human sent: by its origin, by its words, or by the mode that it names."""
+    prompt, mode = command.get("prompt"), command.get("commandMode")
+    by_words = injected_kind(prompt) if isinstance(prompt, str) else None
+    return origin_kind(command.get("origin")) or by_words or _ORIGINS.get(str(mode), "injected")
+
+
 def is_command(content: list[Any]) -> bool:
     """Whether a user record is a slash command."""
     return bool(content) and _WRAPPED.match(str(mapping(content[0]).get("text", "")).lstrip()) is not None

@@ -46,7 +46,7 @@ class Queue:
     def _absorb(self, typed: Typed, round_: RoundBuilder) -> None:
         draft, said = Draft("user", {"at": typed.ref.at, "queued": True}), Text(typed.words, typed.ref)
         draft.blocks.append(said)
-        round_.insert(draft, typed.behind)
+        round_.insert(draft, typed.behind, typed.ref.offset)
         self.absorbed[typed.words] = draft, said
         for later in self.waiting:
             later.behind = draft if later.behind is typed.behind else later.behind

@@ -11,21 +11,33 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, cast
 
-from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown
+from muniment.model import Block, Compaction, Event, Facts, Ref, Round, Text, Tool, Unknown, Usage
+from muniment.model.blocks import is_quiet
 from muniment.model.codec import mapping
-from muniment.sources.base import Closed
-from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet, rounds_of
+from muniment.sources import salvage
+from muniment.sources.base import Closed, Former
+from muniment.sources.builder import Draft, RoundBuilder, add_usage, quiet
 from muniment.sources.claude import events, parts, prompts, records
 from muniment.sources.claude.links import Links
 from muniment.sources.claude.queue import Queue
 from muniment.sources.claude.records import AgentResult, ApiMessage, Line
-from muniment.sources.claude.repeats import Repeats, Said, said
+from muniment.sources.claude.repeats import REPEATED, Repeats, Said, said_in
 from muniment.sources.lines import Record
 
 
-def read(lines: Iterable[Record], facts: Facts, closed: Closed | None = None) -> Iterator[Round]:
+def read(lines: Iterable[Record], facts: Facts, former: Former | None = None) -> Iterator[Round]:
     """The rounds of a transcript, the last one still open; what closed ones have said is told once."""
-    return rounds_of(Reader(facts, closed), lines, records.decode)
+    reader = Reader(facts, former.load if former else None)
+    for record, line, what in salvage.told(lines, records.decode):
+        if line is None:
+            reader.damaged(record, what)
+            continue
+        if former and reader.may_split_before(record, line):
+            yield reader.close(continued=True)
+            reader = Reader(former.facts(), former.load)  # as if reading began here, which it may the next time
+        if closed := reader.take(record, line):
+            yield closed
+    yield reader.close()
 
 
 class Reader:
@@ -33,7 +45,7 @@ class Reader:
 
     def __init__(self, facts: Facts, closed: Closed | None = None) -> None:
         self.facts = facts
-        self.round = RoundBuilder(facts.rounds + 1, 0)
+        self.round = RoundBuilder(facts.rounds + 1, 0, facts.continued)
         self.begun = False
         self.settings = (facts.cwd, facts.branch, facts.client)
         self.slug = facts.slug
@@ -65,22 +77,35 @@ class Reader:
         """What a record says, read on its own."""
         apart = Reader(self.facts)
         apart.take(record, line)
-        return said(apart.close().blocks()).get(line.uuid or "", [])
+        return said_in(apart.close())
 
     def _repeated(self, line: Line, ref: Ref) -> None:
         """What it says has its place already: it is only pointed at. An answer of this round may tell its cost anew."""
-        self.round.add(quiet("repeated record", Ref(ref.offset, ref.length)))
+        copied = self.repeats.original
+        own = line.uuid if copied else None  # what hangs on it hangs on what it copies
+        self.round.add(quiet(REPEATED, Ref(ref.offset, ref.length, own, copied)))
         message = line.message or ApiMessage()
         draft = self.round.by_id.get((message.id or line.uuid or "", None)) if line.type == "assistant" else None
         if draft and line.uuid in self.repeats.seen:
             self._about_answer(draft, line, message, ref)
 
-    def close(self) -> Round:
+    def may_split_before(self, record: Record, line: Line) -> bool:
+        """Whether a round that grew too large can be continued with this record: it begins an answer, hangs on what was
+        read, and nothing that another reader would have to know is under way."""
+        if line.type != "assistant" or not self.round.is_full(record.offset):
+            return False
+        known = self.repeats.going_on or line.uuid in self.repeats.seen or line.parent not in self.repeats.seen
+        begun = line.message is None or (line.message.id or "", None) in self.round.by_id
+        pending = self.queue.waiting or self.queue.absorbed or self.sidechain_of
+        return not (known or begun or pending or (line.timestamp or "") < self.repeats.until)
+
+    def close(self, continued: bool = False) -> Round:
         """The open round as it stands."""
         if self.round.waiting:
-            at = next((block.ref.at for block in self.round.waiting if block.ref.at), None)
+            shown = sorted(self.round.waiting, key=is_quiet)  # what is quiet may have no record in a written file
+            at = next((block.ref.at for block in shown if block.ref.at), None)
             self.round.message("assistant", at=at, **self._changes(self.latest))
-        return self.round.close()
+        return self.round.close(continued)
 
     def damaged(self, record: Record, what: str) -> None:
         """Keep the place of what cannot be read."""
@@ -210,6 +235,11 @@ class Reader:
         if kind := self._injected_as(line, content):
             self._put_in(content, ref, partial(parts.as_event, kind), events.INJECTED, self._latest_in(sidechain, ref))
             return
+        if line.origin is not None and (kind := prompts.origin_kind(line.origin)):
+            marks = {"origin": line.origin}
+            sent = partial(parts.as_event, kind, detail=marks)
+            self._put_in(content, ref, sent, marks, self._latest_in(sidechain, ref))
+            return
         draft = self.round.message("user", at=ref.at, sidechain=sidechain)
         draft.blocks.extend(self._prompt_part(part, ref) for part in content)
 
@@ -253,18 +283,32 @@ class Reader:
             said["request"] = line.request
         if said == draft.raw:
             return
+        ended = any("stop_reason" in told for told in (draft.raw or {}, *draft.parts.values()))
         if draft.raw is None:
             draft.raw = said
         elif ref.id:
             draft.parts[ref.id] = said
-        if message.usage:
-            add_usage(draft, records.usage_of(message.usage))
+        if message.usage and line.uuid not in self.repeats.paid:
+            self._count(draft, records.usage_of(message.usage), ended, message.stop_reason is not None)
+
+    def _count(self, draft: Draft, usage: Usage, ended: bool, ends: bool) -> None:
+        """Count the cost of an answer. The part that says why it stopped has the final figures; before it, or without
+        one, the largest are the latest."""
+        if ends and not ended:
+            draft.fields["usage"] = usage
+        elif ends or not ended:
+            add_usage(draft, usage)
 
     def _answer_part(self, draft: Draft, part: Any, ref: Ref) -> None:
-        if parts.type_of(part) == "tool_use":
+        if parts.is_call(part):
             call = mapping(part)
             tool = Tool(id=str(call.get("id")), name=str(call.get("name")), input=call.get("input"), ref=ref)
+            if fields := parts.call_fields(call):
+                draft.parts[tool.id] = fields
             self.round.call(draft, self.round.reunited(tool))
+        elif parts.is_server_result(part) and mapping(part)["tool_use_id"] in self.round.calls:
+            whole = Unknown(kind=str(parts.type_of(part)), value=part)
+            self.round.result(mapping(part)["tool_use_id"], output=(whole,), result=ref)
         else:
             draft.blocks.append(parts.read(part, ref, self.round))
 
@@ -273,16 +317,27 @@ class Reader:
     def _attachment(self, line: Line, ref: Ref) -> None:
         detail = mapping(line.attachment)
         kind = str(detail.get("type"))
-        if kind == "queued_command" and prompts.is_from_human(detail):
-            prompt = detail.get("prompt")
-            if isinstance(prompt, str):
-                ref = parts.plain(ref)
-                self.queue.attached(prompt, self.round)
-            said = cast("list[Any]", prompt) if isinstance(prompt, list) else [{"type": "text", "text": str(prompt)}]
-            draft = self.round.message("user", at=ref.at, queued=True)
-            draft.blocks.extend(parts.read(part, ref, self.round) for part in said)
+        if kind == "queued_command" and "prompt" in detail:
+            ref = self._queued(detail, ref)
             detail = {name: value for name, value in detail.items() if name != "prompt"}
         self.round.add(quiet(f"attachment {kind}", ref, detail))
+
+    def _queued(self, detail: dict[str, Any], ref: Ref) -> Ref:
+        """What came in while the agent worked: words of a person, or a notice of a task or of another session."""
+        prompt = detail["prompt"]
+        if isinstance(prompt, str):
+            ref = parts.plain(ref)
+        said = cast("list[Any]", prompt) if isinstance(prompt, list) else [{"type": "text", "text": str(prompt)}]
+        if prompts.is_from_human(detail):
+            if isinstance(prompt, str):
+                self.queue.attached(prompt, self.round)
+            draft = self.round.message("user", at=ref.at, queued=True)
+            draft.blocks.extend(parts.read(part, ref, self.round) for part in said)
+        else:
+            kind = prompts.queued_kind(detail)
+            for part in said:
+                self.round.add(parts.as_event(kind, part, ref, self.round, events.QUEUED))
+        return ref
 
     def _system(self, line: Line, ref: Ref) -> None:
         self.round.add(events.system(line, ref))

@@ -58,6 +58,7 @@ class Line(Struct, gc=False):
     compaction: Any = field(name="compactMetadata", default=None)
     logical_parent: str | None = field(name="logicalParentUuid", default=None)
     forked_from: Any = field(name="forkedFrom", default=None)
+    parent_session: str | None = field(name="parentSessionId", default=None)
     cwd: str | None = None
     branch: str | None = field(name="gitBranch", default=None)
     version: str | None = None

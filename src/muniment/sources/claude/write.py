@@ -98,13 +98,18 @@ class Writer:
             match block:
                 case Tool():
                     tool = block if self.own else taken(block, self.losses)
+                    result = self._result(tool, message) if tool.output is not None else None
                     if tool.name is not None:
-                        yield self._item(tool.ref, "assistant", parts.call(tool), message)
-                    if tool.output is not None:
-                        answers.append(self._result(tool, message))
+                        yield self._item(
+                            tool.ref, "assistant", parts.call(tool, self._call_fields(tool, message)), message
+                        )
+                    if result and result.role == "assistant" and result.ref.offset == tool.ref.offset:
+                        yield result  # one record had both: what follows them in it stands behind them
+                    elif result:
+                        answers.append(result)
                 case Compaction():
                     yield from self._compaction(block, message)
-                case Event() if block.text and not self.native and not events.why_left_out(block.kind):
+                case Event() if block.text and not self.own and not events.why_left_out(block.kind):
                     notes.append(self._note(f"event: {block.kind}", block.text, block.ref, message))
                 case Event():
                     yield from self._event(block, message)
@@ -138,7 +143,9 @@ class Writer:
         return Ref(offset=ref.offset, length=ref.length, id=made, parent=parent, at=ref.at, plain=ref.plain)
 
     def _answer_id(self, message: Message) -> str:
-        """One id per answer, the same on all its parts."""
+        """One id per answer, the same on all its parts: its own, if a document of Claude Code names it."""
+        if self.own and message.id:
+            return message.id
         self.minted += 1
         return "msg_" + made_id(f"{self.old_id}:{message.id or self.minted}").hex
 
@@ -162,7 +169,13 @@ class Writer:
         self.lines.drop(block.ref)
         self.losses.add_thinking(block)
 
+    def _call_fields(self, tool: Tool, message: Message) -> dict[str, Any]:
+        """What a call of a service's tool said beside the usual; the model knows such tools by it."""
+        return mapping(mapping(mapping(message.raw).get("parts")).get(tool.id)) if self.native else {}
+
     def _result(self, tool: Tool, message: Message) -> Item:
+        if self.native and tool.result and (part := parts.server_result(tool)):
+            return self._item(tool.result, "assistant", part, message)
         flags = {"toolUseResult": {"agentId": tool.sidechain}} if tool.sidechain else {}
         part = parts.result(tool, self.media)
         return self._item(tool.result or Ref(at=message.at), "user", part, message, flags)
@@ -173,14 +186,15 @@ class Writer:
         """An event's own record; in a session of another agent it has none."""
         if event.kind == events.PUT_IN:
             return  # what it is about has the record
-        record = events.again(event) if self.native else None
+        record = events.again(event) if self.native or (self.own and event.text) else None
         if record is None:
             self.lines.drop(event.ref)
         if record is None or event.kind in events.GRANTS:
             self._left_out(event)
         if record:
             spoken = message if record.role in ("user", "assistant", "attachment") else None
-            yield Item(event.ref, record.role, record.part, spoken, record.flags | {"answer": self.answer_id})
+            ref = event.ref if self.native else self._mint(Ref(at=message.at))
+            yield Item(ref, record.role, record.part, spoken, record.flags | {"answer": self.answer_id})
 
     def _compaction(self, block: Compaction, message: Message) -> Iterator[Item]:
         """A summary; before it stands the boundary, which sessions that were not Claude's lack."""

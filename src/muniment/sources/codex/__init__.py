@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muniment.errors import Unsupported
 from muniment.model import Event, Facts, Loss, Round
-from muniment.sources.base import Claim, Found, Hints, InstructionFiles, MediaBytes, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, Hints, InstructionFiles, MediaBytes, Move, Source
 from muniment.sources.codex import claims, events, find, forks, history, oldest, place, read, stream, write, zst
 from muniment.sources.codex.tools import TOOLS
 from muniment.sources.lines import Record
@@ -39,6 +39,12 @@ class Codex(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
+
+    def notes(self, name: str, line: bytes, native_id: str) -> bool:
+        return history.session_of(name, line) == native_id
 
     def packed(self, name: str) -> bool:
         return zst.is_packed(name)
@@ -78,7 +84,7 @@ class Codex(Source):
 
     def resumed(self, facts: Facts) -> str:
         thread = stream.thread_of(facts.native_id)
-        return self.resume_command.format(id=thread) if thread else super().resumed(facts)
+        return self.command_for(thread) if thread else super().resumed(facts)
 
     def remembered(self, home: Path) -> Iterator[Found]:
         return history.remembered(self.name, home)

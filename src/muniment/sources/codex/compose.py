@@ -6,6 +6,7 @@ The lines are those of the legacy mode, which every client since the envelope re
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from typing import Any, cast
 
 from muniment.model import Compaction, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
@@ -25,17 +26,31 @@ def line(at: str, type_: str, payload: dict[str, Any]) -> bytes:
     return codec.encode({"timestamp": at, "type": type_, "payload": payload}) + b"\n"
 
 
+def parts(
+    blocks: Iterable[Text | Media | Unknown], media: MediaBytes, own: bool, details: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The parts of what a user says or a tool gives back; pictures keep the detail that their number had."""
+    made = [part(block, media, own) for block in blocks]
+    for number, detail in details.items():
+        if number.isdecimal() and int(number) < len(made) and made[int(number)]["type"] == "input_image":
+            made[int(number)] |= {"detail": detail}
+    return made
+
+
 def part(block: Text | Media | Unknown, media: MediaBytes, own: bool) -> dict[str, Any]:
-    """A part of what a user says or a tool gives back; the client drops a message with a part it does not know."""
+    """One part; the client drops a message with a part it does not know."""
     if isinstance(block, Text):
         return {"type": "input_text", "text": block.text}
     if isinstance(block, Media):
-        data = base64.b64encode(media(block.name)).decode("ascii")
-        return {"type": "input_image", "image_url": f"data:{block.media_type};base64,{data}"}
+        return _image(block.media_type, base64.b64encode(media(block.name)).decode("ascii"))
     value = codec.mapping(block.value)
     if {"media_type", "data"} == set(value):
-        return {"type": "input_image", "image_url": f"data:{value['media_type']};base64,{value['data']}"}
+        return _image(value["media_type"], value["data"])
     return value if own and "type" in value else {"type": "input_text", "text": codec.encode(block.value).decode()}
+
+
+def _image(media_type: str, data: str) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": f"data:{media_type};base64,{data}"}
 
 
 def said(block: Text, phase: str | None) -> dict[str, Any]:
@@ -76,7 +91,7 @@ def call(tool: Tool, note: dict[str, Any], media: MediaBytes) -> dict[str, Any]:
     return item | note
 
 
-def output(tool: Tool, note: dict[str, Any], media: MediaBytes, own: bool) -> dict[str, Any]:
+def output(tool: Tool, note: dict[str, Any], media: MediaBytes, own: bool, details: dict[str, Any]) -> dict[str, Any]:
     """What a tool gave back: text as a string, anything more as parts."""
     kind = str(note.get("type") or items.usual_kind(tool.input))
     given = tool.output or ()
@@ -87,17 +102,17 @@ def output(tool: Tool, note: dict[str, Any], media: MediaBytes, own: bool) -> di
             "tools": getattr(given[0] if given else None, "value", []),
         }
     type_ = "custom_tool_call_output" if kind == "custom_tool_call" else "function_call_output"
-    return {"type": type_, "call_id": tool.id, "output": _given_back(tool, media, own)}
+    return {"type": type_, "call_id": tool.id, "output": _given_back(tool, media, own, details)}
 
 
-def _given_back(tool: Tool, media: MediaBytes, own: bool) -> Any:
+def _given_back(tool: Tool, media: MediaBytes, own: bool, details: dict[str, Any]) -> Any:
     given = tool.output or ()
     texts = [block.text for block in given if isinstance(block, Text)]
     if own and given and isinstance(given[0], Unknown) and given[0].kind == "output":
         return given[0].value
     listed = own and tool.result is not None and not tool.result.plain
     if listed or len(texts) < len(given):
-        return [part(block, media, own) for block in given]
+        return parts(given, media, own, details)
     return "\n".join(texts)
 
 

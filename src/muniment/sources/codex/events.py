@@ -14,7 +14,7 @@ from muniment.sources.builder import quiet
 from muniment.sources.codex import forks
 from muniment.sources.codex.records import Line, mapping, text
 
-_RESERVED = frozenset({"title", "link", "agent-name"})
+_RESERVED = frozenset({"title", "link", "agent-name", "running-total"})
 """Kinds with a meaning for the facts of a session; a file's own events of that name must not claim it."""
 
 _REPEATING = frozenset(

@@ -20,12 +20,18 @@ from typing import Any
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import HEAD_BYTES, Found, found_session, head_of, source_file
+from muniment.sources.base import HEAD_BYTES, Found, found_session, head_of, is_redacted, source_file
 from muniment.sources.codex import history, stream, zst
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, text
+from muniment.sources.places import Places
 
 NAME = "codex"
 FOLDERS = ("sessions", "archived_sessions")
+PLACES = Places(
+    main=tuple(f"{folder}/**/rollout-*{end}" for folder in FOLDERS for end in (".jsonl", ".jsonl.zst", ".json")),
+    history=tuple(history.FILES),
+)
+"""A rollout is named by its thread, but a copy of one may tell another: its name is not bound to the id."""
 
 _ROLLOUT = re.compile(r"rollout-.*\.(jsonl|jsonl\.zst|json)")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -60,9 +66,23 @@ def candidates(home: Path) -> Iterator[Path]:
 def matches(path: Path, head: bytes) -> bool:
     """Codex' own record types in their envelope, the head of a bare rollout or of the oldest document, or a stream."""
     head = _opened(path, head)
-    if _DOCUMENT.match(head):
-        return True
-    return any(_is_record(line) or stream.is_stream(line) for line in head.split(b"\n")[:_LOOKED_AT])
+    lines = head.split(b"\n")[:_LOOKED_AT]
+    known = _DOCUMENT.match(head) or any(_is_record(line) or stream.is_stream(line) for line in lines)
+    return bool(known) and not _is_nameless_start(path, head)
+
+
+def _is_nameless_start(path: Path, head: bytes) -> bool:
+    """Return whether a file is the start of its first record and neither that record nor its name has an id yet.
+
+    An id made of half a record would be that of another session as soon as the client has written the rest."""
+    end = b"}" if _DOCUMENT.match(head) else b"\n"
+    if end in head or len(head) >= HEAD_BYTES or _ID.search(head) or _NAMED.match(path.name):
+        return False
+    try:
+        codec.loads(head)
+    except ValueError:
+        return stream.find_thread(head) is None
+    return False
 
 
 def _opened(path: Path, head: bytes) -> bytes:
@@ -114,11 +134,12 @@ def _native_id(path: Path) -> str:
         own = _cut_id(head)
     else:
         own = next((found for line in head.split(b"\n")[:_LOOKED_AT] if (found := _id_in(line))), None)
-    if own or (own := stream.native_id(head.split(b"\n")[:_LOOKED_AT])):
+    own = own or stream.native_id(head.split(b"\n")[:_LOOKED_AT])
+    if own and not is_redacted(own):
         return own
     if named := _NAMED.match(path.name):
         return named[1]
-    return hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()
+    return own or hashlib.sha256(head.split(b"\n", 1)[0]).hexdigest()
 
 
 def _id_in(line: bytes) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from muniment import files
 from muniment.model import Facts, Round
@@ -41,6 +42,14 @@ def _lines_in(home: Path, name: str) -> dict[str, bytes]:
 @lru_cache(maxsize=8)
 def _lines(path: Path, field: str, _changed: tuple[int, int]) -> dict[str, bytes]:
     return history.lines_by_session(path, lambda line: mapping(loads(line)).get(field))
+
+
+def session_of(name: str, line: bytes) -> Any:
+    """What a line of one of the files names as its session; None if it is damaged or the file is another."""
+    try:
+        return mapping(loads(line)).get(FILES[name]) if name in FILES else None
+    except ValueError:
+        return None
 
 
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:

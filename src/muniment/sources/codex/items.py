@@ -33,6 +33,8 @@ NAME_OF = {
 UNANSWERED = frozenset({"web_search_call", "image_generation_call"})
 """Calls that the provider runs itself: no output follows."""
 
+OF_RESPONSE = frozenset({"message", "reasoning", *INPUT_OF})
+"""Items that a response of the model is made of."""
 OUTPUT_OF = {"function_call_output": "output", "custom_tool_call_output": "output", "tool_search_output": "tools"}
 
 EMPTY = {"assistant": "empty message", "user": "empty injected message"}
@@ -59,6 +61,13 @@ def _part(part: Any, ref: Ref, round_: RoundBuilder) -> Text | Media | Unknown:
     url = text(part, "image_url")
     made = image(url, ref, round_) if url and set(part) <= {"type", "image_url", "detail"} else None
     return made or Unknown(kind=str(part.get("type")), value=part, ref=ref)
+
+
+def find_details(content: Any) -> dict[str, str]:
+    """Return how closely the model was to look at each picture, by the number of its part."""
+    listed = cast("list[Any]", content) if isinstance(content, list) else []
+    asked = ((str(number), codec.mapping(part)) for number, part in enumerate(listed))
+    return {number: detail for number, part in asked if "image_url" in part and (detail := text(part, "detail"))}
 
 
 def image(url: str, ref: Ref, round_: RoundBuilder) -> Media | Unknown | None:

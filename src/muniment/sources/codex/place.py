@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 from muniment.model import Facts
 from muniment.sources.base import Move
@@ -13,6 +14,9 @@ from muniment.sources.moving_lines import changed
 
 EPOCH = "1970-01-01T00:00:00.000Z"
 """The time of sessions that tell none."""
+
+_PLACEHOLDER = "cwd_is_placeholder"
+"""Our mark on a head whose folder stands for none. The client refuses a head without a folder and skips this field."""
 
 _ID_FIELDS = ("id", "session_id", "thread_id", "sender_thread_id")
 
@@ -39,6 +43,16 @@ def folder(cwd: str | None, facts: Facts, move: Move) -> str | None:
         return move.cwd or cwd
     below = cwd == old or cwd.startswith(old.rstrip("/") + "/")
     return move.cwd + cwd[len(old) :] if below else cwd
+
+
+def make_folder_fields(cwd: str | None) -> dict[str, Any]:
+    """Return the fields of a head that tell the working folder, or that none is known."""
+    return {"cwd": cwd} if cwd else {"cwd": "/", _PLACEHOLDER: True}
+
+
+def find_folder(head: dict[str, Any]) -> Any:
+    """Return the working folder that a head tells, unless it only stands for one."""
+    return None if head.get(_PLACEHOLDER) is True else head.get("cwd")
 
 
 def moved(name: str, pieces: Iterable[bytes], facts: Facts, move: Move) -> tuple[str, Iterable[bytes]]:

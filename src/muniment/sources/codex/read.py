@@ -27,27 +27,29 @@ _KNOWN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:timestamp|type|id|role|recor
 def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
     """The rounds of a rollout, the last one still open."""
     reader: RoundReader | None = None
-    for record in _told(lines, facts.rounds > 0):
-        if reader is None or record.opens:
+    turns = Turns(facts.continued)
+    for record in _told(lines, facts.rounds > 0, turns):
+        splits = reader is not None and turns.is_under_way and reader.may_split_before(record)
+        if reader is None or record.opens or splits:
             if reader:
-                yield (closed := reader.close())
+                yield (closed := reader.close(continued=splits))
                 facts = facts.after(closed)
             reader = RoundReader(facts, record.ref.offset)
         reader.take(record)
     yield (reader or RoundReader(facts, 0)).close()
 
 
-def _told(lines: Iterable[Record], resumed: bool) -> Iterator[Placed]:
+def _told(lines: Iterable[Record], resumed: bool, turns: Turns) -> Iterator[Placed]:
     """The records with their places, whatever the file is: those of a single document are taken out of it."""
     rest = iter(lines)
     first = next(rest, None)
     if first is None:
         return iter(())
     if oldest.is_document(first, resumed):
-        return _placed(oldest.objects(chain([first], rest), resumed))
+        return _placed(oldest.objects(chain([first], rest), resumed), turns)
     begun, is_stream = _beginning(first, rest)
     whole = chain(begun, rest)
-    return stream.placed(whole) if is_stream and not resumed else _placed(whole)
+    return stream.placed(whole) if is_stream and not resumed else _placed(whole, turns)
 
 
 def _beginning(first: Record, rest: Iterator[Record]) -> tuple[list[Record], bool]:
@@ -58,9 +60,8 @@ def _beginning(first: Record, rest: Iterator[Record]) -> tuple[list[Record], boo
     return begun, stream.is_stream(begun[-1].raw)
 
 
-def _placed(lines: Iterable[Record]) -> Iterator[Placed]:
+def _placed(lines: Iterable[Record], turns: Turns) -> Iterator[Placed]:
     """Each record with its place; damage is a record too, a torn tail not yet one."""
-    turns = Turns()
     for record, line, what in salvage.told(lines, records.decode):
         if line is None:
             place = Ref(record.offset, record.length)

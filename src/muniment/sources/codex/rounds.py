@@ -15,7 +15,7 @@ from muniment.model import Block, Event, Facts, Ref, Round, Text, Tool, Unknown
 from muniment.model.facts import PROMPT_CHARS
 from muniment.model.words import shortened
 from muniment.sources.builder import Draft, RoundBuilder, quiet
-from muniment.sources.codex import events, heard, items, prompts, tokens
+from muniment.sources.codex import events, heard, items, place, prompts, tokens
 from muniment.sources.codex.heard import Heard
 from muniment.sources.codex.records import Line, listing, mapping, text
 from muniment.sources.codex.turns import Placed, spoken_text
@@ -26,12 +26,14 @@ class RoundReader:
 
     def __init__(self, facts: Facts, offset: int) -> None:
         self.facts = facts
-        self.round = RoundBuilder(facts.rounds + 1, offset)
-        self.response = tokens.Response(facts.tokens)
+        self.round = RoundBuilder(facts.rounds + 1, offset, facts.continued)
+        self.response = tokens.Response(facts)
         self.model = facts.model
         self.told = {"cwd": facts.cwd, "branch": facts.branch, "client": facts.client}
         self.now = dict(self.told)
         self.linked = {(link.kind, link.session) for link in facts.links}
+        self.reported = Ref()
+        """The latest report on tokens."""
         self.heard = Heard()
         self.spare = 0
 
@@ -47,12 +49,31 @@ class RoundReader:
         else:
             self._prompt(line, ref, queued=how == "queued")
 
-    def close(self) -> Round:
+    def may_split_before(self, record: Placed) -> bool:
+        """Whether a round that grew too large can be continued with this record: the next response begins with it, and
+        the tokens of the one before are told."""
+        line, ref, how, _ = record
+        if how != "plain" or line.kind not in items.OF_RESPONSE or not self.round.is_full(ref.offset):
+            return False
+        former = self.response.draft
+        told = self.now == self.told and former is not None and former.fields.get("model") == self.model
+        return told and not (self.heard.said or _is_injected(line)) and self.response.is_over
+
+    def close(self, continued: bool = False) -> Round:
         """The round as it stands."""
         self.heard.speak(self.round, self._message, self.model)
         if pending := self.response.pending:
             self._alone(pending)
-        return self.round.close()
+        self._tell_total()
+        return self.round.close(continued)
+
+    def _tell_total(self) -> None:
+        """Note the client's running total where the sum over messages is another: a later round goes on from it."""
+        running = self.response.running
+        used = (draft.fields["usage"] for draft in self.round.drafts if draft.fields.get("usage"))
+        if running and running != sum(used, self.facts.counted):
+            place = Ref(self.reported.offset, self.reported.length)
+            self.round.add(quiet("running-total", place, structs.asdict(running)))
 
     # -- what a human said, and what was put beside it
 
@@ -63,6 +84,8 @@ class RoundReader:
         draft = self._message("user", ref.at, **({"queued": True} if queued else {}))
         said = self._asked(line, ref)
         draft.blocks += said
+        if details := items.find_details(line.payload.get("content")):
+            _noted(draft, "details", details)
         if not queued:
             draft.blocks += _title([block.text for block in said if isinstance(block, Text)], ref)
 
@@ -95,7 +118,7 @@ class RoundReader:
 
     def _item(self, line: Line, ref: Ref) -> None:
         kind, payload = line.kind, line.payload
-        if kind == "message" and payload.get("role") != "assistant":
+        if _is_injected(line):
             self._injected(line, ref)
         elif kind == "message":
             self._said(payload, ref)
@@ -140,13 +163,18 @@ class RoundReader:
         if note:
             _noted(draft, "calls", {tool.id: note})
         self.round.call(draft, tool)
+        if payload["type"] in items.UNANSWERED:
+            self.round.unanswered.discard(tool.id)
 
     def _output(self, payload: dict[str, Any], kind: str, ref: Ref) -> None:
         self.response.output()
         plain = isinstance(payload.get(items.OUTPUT_OF[kind]), str)
-        place = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=plain)
+        result = Ref(ref.offset, ref.length, ref.id, ref.parent, ref.at, plain=plain)
         output = items.output(payload, kind, self.round)
-        self.round.result(text(payload, "call_id") or "", output=output, result=place)
+        call_id = text(payload, "call_id") or ""
+        draft = self.round.result(call_id, output=output, result=result)
+        if draft and (details := items.find_details(payload.get("output"))):
+            _noted(draft, "outputs", {call_id: details})
 
     def _compacted(self, line: Line, ref: Ref) -> None:
         self.round.add(events.compaction(line, ref))
@@ -165,9 +193,13 @@ class RoundReader:
 
     def _reported(self, report: tokens.Report, kind: str, ref: Ref) -> None:
         """Tokens count for a message; a report that counts for none is kept as it is."""
+        self.reported = ref
         weight = self.response.weigh(report)
-        if weight == "spent" and (former := self.response.report(report)):
-            self._alone(former, None if self.response.pending else self.response.draft)
+        if weight == "spent":
+            missing = self.response.find_missing(report)
+            former = self.response.report(report)
+            for unheard in filter(None, (former, missing)):
+                self._alone(unheard, None if self.response.pending else self.response.draft)
         self.round.add(quiet(kind, ref, report.kept() if weight == "noted" else None))
 
     def _alone(self, report: tokens.Report, before: Draft | None = None) -> None:
@@ -198,7 +230,7 @@ class RoundReader:
         if not first and payload.get("id") != (self.facts.native_id or self.facts.session_id):
             return
         branch = mapping(payload, "git").get("branch")
-        self._set(cwd=payload.get("cwd"), branch=branch, client=payload.get("cli_version"))
+        self._set(cwd=place.find_folder(payload), branch=branch, client=payload.get("cli_version"))
         spawn = mapping(mapping(mapping(payload, "source"), "subagent"), "thread_spawn")
         self._link("fork", payload.get("forked_from_id"), ref)
         self._link("parent", payload.get("parent_thread_id") or spawn.get("parent_thread_id"), ref)
@@ -244,6 +276,10 @@ class RoundReader:
     }
     """Of the class: a reader that held its own methods would be a cycle, and inscribing goes without the garbage
     collector, so that its whole round would stay in memory."""
+
+
+def _is_injected(line: Line) -> bool:
+    return line.kind == "message" and line.payload.get("role") != "assistant"
 
 
 def _noted(draft: Draft, name: str, note: dict[str, Any]) -> None:

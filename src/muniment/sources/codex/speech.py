@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from msgspec import structs
-
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.sources.base import MediaBytes
 from muniment.sources.codex import compose, events, items, prompts, tokens
@@ -32,6 +30,8 @@ class Speech:
         self.last_words: str | None = None
         self.title: str | None = None
         self.total = Usage()
+        self.details: dict[str, Any] = {}
+        """How closely pictures in outputs of this message were to be looked at, by the call."""
         self.outputs: list[bytes] = []
         """Of the response being written; they follow its token report."""
 
@@ -62,13 +62,15 @@ class Speech:
 
     def asked(self, message: Message) -> Iterator[bytes]:
         """A human's message; what was put beside it keeps its side."""
+        self.details = codec.mapping(codec.mapping(message.raw).get("outputs")) if self.own else {}
         first = next((n for n, block in enumerate(message.blocks) if self._is_part(block)), len(message.blocks))
         at = self.at
         for block in message.blocks[:first]:
             yield from self._aside(block)
         self.at = at
         spoken = [block for block in message.blocks[first:] if self._is_part(block)]
-        content = [compose.part(block, self.media, self.own) for block in spoken]
+        details = codec.mapping(codec.mapping(message.raw).get("details")) if self.own else {}
+        content = compose.parts(spoken, self.media, self.own, details)
         if not content and not self.own:
             content = [{"type": "input_text", "text": ""}]
         yield self.line("response_item", {"type": "message", "role": "user", "content": content})
@@ -89,6 +91,7 @@ class Speech:
     def answered(self, message: Message) -> Iterator[bytes]:
         """A response: its items, its tokens, and what its calls gave back."""
         notes = codec.mapping(message.raw) if self.own else {}
+        self.details = codec.mapping(notes.get("outputs"))
         phases, calls = codec.mapping(notes.get("phases")), codec.mapping(notes.get("calls"))
         spoken, reported = 0, all(isinstance(b, Event) and b.kind not in _EMPTY for b in message.blocks)
         if reported:  # no item tells its time, so it is told before events bring theirs
@@ -141,13 +144,13 @@ class Speech:
         if tool.is_error:
             self.losses.add("the mark of a failed call", "outputs carry no such mark here")
         at = (tool.result.at if tool.result else None) or self.at
-        payload = compose.output(tool, note, self.media, self.own)
+        details = codec.mapping(self.details.get(tool.id))
+        payload = compose.output(tool, note, self.media, self.own, details)
         self.outputs.append(compose.line(at, "response_item", payload))
 
     def _report(self, message: Message) -> Iterator[bytes]:
         if message.usage:
-            pairs = zip(structs.astuple(self.total), structs.astuple(message.usage), strict=True)
-            self.total = Usage(*(one + other for one, other in pairs))
+            self.total += message.usage
             yield self._tokens(compose.counted(message, self.own), message.id)
         yield from self._given_back()
 

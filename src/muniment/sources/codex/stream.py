@@ -54,9 +54,15 @@ def native_id(lines: Iterable[bytes]) -> str | None:
 
     The client keeps a rollout of the same thread: both must have their place."""
     told = [line for line in lines if is_stream(line)]
-    threads = (found[1].decode("utf-8", "replace") for line in told if (found := _ID.search(line)))
+    threads = (found for line in told if (found := find_thread(line)))
     unnamed = hashlib.sha256(b"\n".join(told[:3])).hexdigest()
     return _OF + next(threads, unnamed) if told else None
+
+
+def find_thread(line: bytes) -> str | None:
+    """Return the thread that a line names."""
+    found = _ID.search(line)
+    return found[1].decode("utf-8", "replace") if found else None
 
 
 def thread_of(native_id: str | None) -> str | None:

@@ -45,9 +45,16 @@ class Placed(NamedTuple):
 class Turns:
     """Sorts records into rounds."""
 
-    def __init__(self) -> None:
+    def __init__(self, continued: bool = False) -> None:
+        """Where a round is continued, its turn is under way."""
         self.held: list[Placed] = []
         self._forget()
+        self.prompted = self.confirmed = self.turn = self.steered = continued
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the prompt's own turn runs, and an event has said so: this is known where a round is continued."""
+        return self.prompted and self.confirmed and self.turn and self.steered
 
     def _forget(self) -> None:
         self.prompted = False

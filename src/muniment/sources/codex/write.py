@@ -14,7 +14,7 @@ from muniment.model import Event, Facts, Loss, Message, Round, codec
 from muniment.sources.base import MediaBytes, Move, made_id
 from muniment.sources.codex import compose
 from muniment.sources.codex.find import NAME
-from muniment.sources.codex.place import EPOCH, folder
+from muniment.sources.codex.place import EPOCH, folder, make_folder_fields
 from muniment.sources.codex.records import text
 from muniment.sources.codex.speech import Speech
 from muniment.sources.losses import Losses
@@ -81,13 +81,13 @@ class Writer:
         self.session = move.session_id or facts.session_id
         self.losses = Losses(_REWRITTEN)
         self.speech = Speech(self.session, self.own, media, self.losses, facts.started or EPOCH)
-        self.cwd = folder(facts.first_cwd or facts.cwd, facts, move) or "/"
-        self.settings: tuple[str, str | None] = (self.cwd, None)
+        self.cwd = folder(facts.first_cwd or facts.cwd, facts, move) or None
+        self.settings: tuple[str | None, str | None] = (self.cwd, None)
 
     def head(self, first: Round) -> bytes:
         """The line without which the client refuses the file."""
         at = self.speech.at
-        payload: dict[str, Any] = {"id": self.session, "timestamp": at, "cwd": self.cwd}
+        payload: dict[str, Any] = {"id": self.session, "timestamp": at} | make_folder_fields(self.cwd)
         payload |= {"originator": "muniment", "cli_version": VERSION, "source": "cli"} | self._kept(first)
         if self.move.session_id not in (None, self.facts.session_id):
             # A fork is a person's session, listed as such, even where it continues a subagent.
@@ -126,7 +126,7 @@ class Writer:
         contexts = [event for event in round_.of(Event) if self.own and event.kind == "turn context"]
         told = [model for event in contexts if (model := text(codec.mapping(event.detail), "model"))]
         for model in dict.fromkeys(model for model in told if model not in (self.settings[1], *answered)):
-            yield self.speech.line("turn_context", {"turn_id": self.speech.turn, "cwd": self.cwd, "model": model})
+            yield self._context(self.cwd, model)
 
     def _message(self, message: Message) -> Iterator[bytes]:
         if message.sidechain:
@@ -145,5 +145,8 @@ class Writer:
         settings = (there or self.settings[0], known or self.settings[1])
         if always or settings != self.settings:
             self.settings = settings
-            said = {"turn_id": self.speech.turn, "cwd": settings[0], "model": settings[1]}
-            yield self.speech.line("turn_context", {name: value for name, value in said.items() if value})
+            yield self._context(*settings)
+
+    def _context(self, cwd: str | None, model: str | None) -> bytes:
+        said = {"turn_id": self.speech.turn, "cwd": cwd, "model": model}
+        return self.speech.line("turn_context", {name: value for name, value in said.items() if value})
