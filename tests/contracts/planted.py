@@ -54,6 +54,15 @@ class NamesByPlace(Broken):
             yield found_session("wren", session.files[0].name, root, root in homes, session.files)
 
 
+class NamesByTheFolderAbove(Broken):
+    """An id that depends on where the home lies."""
+
+    def gather(self, paths, root, homes):
+        for session in super().gather(paths, root, homes):
+            path = Path(session.files[0].path)
+            yield found_session("wren", f"{path.parents[1]} {path.stem}", root, root in homes, session.files)
+
+
 class LooksInItsOwnHome(Broken):
     def homes(self, env):
         return [Path.home() / ".wren"]

@@ -25,6 +25,7 @@ CAUGHT_BY: dict[type[Broken], Law] = {
     planted.TakesAnyLines: finding.test_what_is_no_session_is_not_claimed,
     planted.FollowsLinks: finding.test_links_are_not_followed,
     planted.NamesByPlace: finding.test_a_transcript_given_by_itself_is_the_same_session,
+    planted.NamesByTheFolderAbove: finding.test_a_home_holds_the_same_sessions_wherever_one_points,
     planted.LooksInItsOwnHome: finding.test_what_lies_in_the_agents_home_is_found_there,
     planted.LooksInTheWrongFolder: finding.test_what_lies_in_the_agents_home_is_found_there,
     planted.FailsWhereNobodyIs: finding.test_a_home_that_is_not_there_holds_nothing,

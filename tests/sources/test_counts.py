@@ -1,87 +1,110 @@
-"""Counts of tokens that are none: they count nothing, and what they stand beside is read, stored and found again."""
+"""Prompts, calls, results and tokens of every real session, counted from its raw records without a reader of ours."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from muniment import check, sources
-from muniment.model import Facts, Round
+from muniment import sources
+from muniment.model import Facts, Round, Tool
 from muniment.sources.lines import records
-from muniment.store import rounds as stored
 
-AT = "2026-07-01T10:00:00.000Z"
-SESSION = "01b00000-0000-4000-8000-000000000001"
+pytestmark = pytest.mark.corpus
 
 
-def lines(*objects: Any) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in objects)
+class Counts(NamedTuple):
+    """What a session holds."""
+
+    prompts: int
+    calls: int
+    results: int
+    tokens: int
 
 
-def atif(odd: Any) -> bytes:
-    steps = [
-        {"step_id": 1, "source": "user", "message": "go"},
-        {"step_id": 2, "source": "agent", "message": "Yes.", "metrics": {"completion_tokens": odd}},
-    ]
-    head = {"schema_version": "ATIF-v1.7", "session_id": "run 7", "agent": {"name": "keeper", "version": "1"}}
-    return json.dumps(head | {"steps": steps}).encode()
+def count_opencode(document: Any) -> Counts:
+    """Words that the client itself wrote are synthetic. Some providers count reasoning as output: the total tells."""
+    messages = document["messages"]
+    asked = [message["parts"] for message in messages if message["info"]["role"] == "user"]
+    spoken = [parts for parts in asked if any(_is_human(part) for part in parts)]
+    tools = [part["state"] for message in messages for part in message["parts"] if part["type"] == "tool"]
+    spent = [message["info"]["tokens"] for message in messages if message["info"].get("tokens")]
+    ended = sum(tool["status"] in ("completed", "error") for tool in tools)
+    return Counts(len(spoken), len(tools), ended, sum(map(_total, spent)))
 
 
-def codex(odd: Any) -> bytes:
-    def item(role: str, kind: str, text: str) -> dict[str, Any]:
-        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
-
-    usage = {"input_tokens": odd, "output_tokens": odd, "total_tokens": odd}
-    told = [
-        ("session_meta", {"id": SESSION, "timestamp": AT, "cwd": "/w", "originator": "x", "cli_version": "1"}),
-        ("response_item", item("user", "input_text", "go")),
-        ("response_item", item("assistant", "output_text", "Yes.")),
-        ("event_msg", {"type": "token_count", "info": {"total_token_usage": usage, "last_token_usage": usage}}),
-    ]
-    return lines(*({"timestamp": AT, "type": type_, "payload": payload} for type_, payload in told))
+def _is_human(part: dict[str, Any]) -> bool:
+    return part["type"] in ("text", "file", "agent") and not part.get("synthetic")
 
 
-def copilot(odd: Any) -> bytes:
-    told = [
-        ("session.start", {"sessionId": SESSION}),
-        ("user.message", {"content": "go"}),
-        ("assistant.message", {"messageId": "m1", "content": "Yes.", "outputTokens": odd}),
-    ]
-    ids = [f"01b00000-0000-4000-8000-00000000000{number}" for number in range(len(told))]
-    return lines(
-        *(
-            {"type": type_, "data": data, "id": id_, "timestamp": AT, "parentId": None}
-            for id_, (type_, data) in zip(ids, told, strict=True)
-        )
-    )
+def _total(spent: dict[str, Any]) -> int:
+    parts = spent["input"] + spent["output"] + spent["reasoning"] + spent["cache"]["read"] + spent["cache"]["write"]
+    return spent.get("total", parts)
 
 
-def opencode(odd: Any) -> bytes:
-    def message(role: str, text: str, **info: Any) -> dict[str, Any]:
-        about = {"id": f"msg_{role}", "role": role, "sessionID": "ses_1", "time": {"created": 1}}
-        return {"info": about | info, "parts": [{"id": f"prt_{role}", "type": "text", "text": text}]}
-
-    about = {"parentID": "msg_user", "modelID": "m", "providerID": "p"}
-    tokens = {"input": odd, "output": odd, "cache": {"read": odd}}
-    said = [message("user", "go"), message("assistant", "Yes.", **about, tokens=tokens)]
-    return json.dumps({"info": {"id": "ses_1", "slug": "x", "version": "1"}, "messages": said}).encode()
-
-
-@pytest.mark.parametrize("odd", [True, 1 << 70, -5, "9", 2.5])
-@pytest.mark.parametrize("made", [atif, codex, copilot, opencode])
-def test_a_count_that_is_none_counts_nothing_and_costs_nothing(tmp_path: Path, made: Any, odd: Any) -> None:
-    path = tmp_path / "session.json"
-    path.write_bytes(made(odd))
-    (found,) = sources.find_in(path, {"HOME": "/nowhere"})
-    assert found.source == made.__name__
-    source = sources.named(found.source)
-    facts = Facts(found.session_id, found.source, native_id=found.native_id)
-    rounds = list(source.read(records(source.open(path.name, [path.read_bytes()])), facts))
-    assert [_shown(stored.decode(stored.encode(round_))) for round_ in rounds] == [_shown(round_) for round_ in rounds]
-    assert sum(round_.token_count for round_ in rounds) == 0
-    assert [result.lossless for result in check.check_found(found)] == [True]
+def count_pi(entries: Any) -> Counts:
+    """A human may run commands too; each is a call with its result."""
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+    roles = [message["role"] for message in messages]
+    answers = [message for message in messages if message["role"] == "assistant"]
+    calls = sum(part["type"] == "toolCall" for message in answers for part in message["content"])
+    run = roles.count("bashExecution")
+    spent = (message["usage"] for message in answers if message.get("usage"))
+    tokens = sum(usage[kind] for usage in spent for kind in ("input", "output", "cacheRead", "cacheWrite"))
+    return Counts(roles.count("user"), calls + run, roles.count("toolResult") + run, tokens)
 
 
-def _shown(round_: Round) -> tuple[int, int]:
-    return round_.token_count, len(round_.blocks())
+def count_copilot(events: Any) -> Counts:
+    """What has a source was put in by the client or by another agent."""
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        by_kind.setdefault(event["type"], []).append(event["data"])
+    prompts = [said for said in by_kind.get("user.message", []) if not said.get("source")]
+    answers = by_kind.get("assistant.message", [])
+    asked = {request["toolCallId"] for answer in answers for request in answer.get("toolRequests") or ()}
+    begun = {call["toolCallId"] for call in by_kind.get("tool.execution_start", [])}
+    tokens = sum(answer.get("outputTokens") or 0 for answer in answers)
+    return Counts(len(prompts), len(asked | begun), len(by_kind.get("tool.execution_complete", [])), tokens)
+
+
+def count_gemini(document: Any) -> Counts:
+    messages = document["messages"]
+    calls = [call for message in messages for call in message.get("toolCalls") or ()]
+    asked = [message for message in messages if message["type"] == "user"]
+    prompts = sum(message["content"] != "System: Please continue." for message in asked)
+    tokens = sum((message.get("tokens") or {}).get("total", 0) for message in messages)
+    return Counts(prompts, len(calls), sum(call.get("result") is not None for call in calls), tokens)
+
+
+def count_read(rounds: list[Round]) -> Counts:
+    """What our reading says of the same."""
+    tools = [block for round_ in rounds for block in round_.of(Tool)]
+    users = [m for round_ in rounds for m in round_.messages if m.role == "user" and not m.sidechain]
+    ended = sum(tool.result is not None for tool in tools)
+    calls = sum(tool.name is not None for tool in tools)
+    return Counts(len(users), calls, ended, sum(round_.token_count for round_ in rounds))
+
+
+def load(data: bytes) -> Any:
+    """A document, else the records on its lines."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return [json.loads(line) for line in data.split(b"\n") if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("opencode", count_opencode), ("pi", count_pi), ("copilot", count_copilot), ("gemini", count_gemini)],
+)
+def test_a_reading_holds_what_the_raw_records_hold(corpus: Path, name: str, count: Callable[[Any], Counts]) -> None:
+    source = sources.named(name)
+    paths = [path for path in sorted((corpus / name).rglob("*")) if path.is_file()]
+    assert paths
+    for path in paths:
+        data = path.read_bytes()
+        rounds = list(source.read(records(source.open(path.name, [data])), Facts("session", name)))
+        assert count_read(rounds) == count(load(data)), path

@@ -6,16 +6,15 @@ A module that defines `SOURCE` is a source. Installed packages add theirs by the
 from __future__ import annotations
 
 import importlib
-import os
 import pkgutil
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from muniment import files
 from muniment.errors import NotFound, UnknownFormat, Unsupported
 from muniment.model import Facts
+from muniment.sources import finding, plugins
 from muniment.sources.base import Found, Source, head_of
 from muniment.sources.renaming import Named, Renaming
 
@@ -23,6 +22,7 @@ __all__ = [
     "Named",
     "Renaming",
     "all_sources",
+    "broken",
     "find_everywhere",
     "find_in",
     "named",
@@ -32,29 +32,25 @@ __all__ = [
 ]
 
 
-_GROUP = "muniment.sources"
-"""The entry point by which a package adds sources."""
+def all_sources() -> tuple[Source, ...]:
+    """Every source there is, in the order of their names."""
+    return _loaded()[0]
+
+
+def broken() -> dict[str, str]:
+    """Plug-ins that give no source, by their names, and why."""
+    return _loaded()[1]
 
 
 @cache
-def all_sources() -> tuple[Source, ...]:
-    """Every source there is, in the order of their names."""
+def _loaded() -> tuple[tuple[Source, ...], dict[str, str]]:
     found: list[Source] = []
     for module in pkgutil.iter_modules(__path__):
         loaded = importlib.import_module(f"{__name__}.{module.name}")
         if source := getattr(loaded, "SOURCE", None):
             found.append(source)
-    return tuple(sorted([*found, *_installed()], key=lambda s: s.name))
-
-
-def _installed() -> list[Source]:
-    """Those of other packages, if one announces any: what reads their metadata is slow to import."""
-    announced = (path for folder in sys.path for path in Path(folder).glob("*-info/entry_points.txt"))
-    if not any(f"[{_GROUP}]" in path.read_text("utf-8", "replace") for path in announced):
-        return []
-    from importlib.metadata import entry_points
-
-    return [point.load() for point in entry_points(group=_GROUP)]
+    added, failed = plugins.load({source.name for source in found})
+    return tuple(sorted([*found, *added], key=lambda s: s.name)), failed
 
 
 def named(name: str) -> Source:
@@ -86,26 +82,22 @@ def renaming(facts: Facts, target: Source) -> Renaming:
     return Renaming(ours, theirs, facts.first_cwd or facts.cwd)
 
 
-def find_everywhere(env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
-    """Every session in the places where the agents of this machine keep them; what may not be read is listed."""
-    refused: list[Path] = [] if unreadable is None else unreadable
+def find_everywhere(env: Mapping[str, str]) -> Iterator[Found]:
+    """Every session in the places where the agents of this machine keep them."""
+    note_broken()
     for source in all_sources():
-        homes = source.homes(env)
-        for home in homes:
-            yield from source.gather(_readable(source.candidates(home), refused), home, homes)
+        for home in finding.homes_of(source, env):
+            yield from finding.find_at(source, home, env)
 
 
-def _readable(paths: Iterable[Path], refused: list[Path]) -> Iterator[Path]:
-    """One file of another user must not keep all others from being found."""
-    for path in paths:
-        if os.access(path, os.R_OK):
-            yield path
-        elif not files.is_gone(path):
-            refused.append(path)
+def note_broken() -> None:
+    """Note plug-ins that give no source: what their agents keep is not found."""
+    for name, why in broken().items():
+        files.refuse(Path(name), why)
 
 
-def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = None) -> Iterator[Found]:
-    """The sessions in a file or below a folder, told by their content; what may not be read is listed."""
+def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
+    """The sessions in a file or below a folder, told by their content."""
     path = files.full_path(path)
     if not path.exists():
         raise NotFound(f"{path}: no such file or folder")
@@ -113,26 +105,67 @@ def find_in(path: Path, env: Mapping[str, str], unreadable: list[Path] | None = 
     paths = [Path(entry.path) for entry in files.walk(path)] if path.is_dir() else [path]
     mine: dict[str, list[Path]] = {}
     usual: Source | None = None
+    unknown: list[Path] = []
+    read = True
     for file in paths:
         try:
-            source = recognise(file, usual)
+            source = _beside(file) or recognise(file, usual)
         except OSError:
-            if unreadable is None:
+            if not files.refuse(file):
                 raise
-            unreadable.append(file)
+            read = False
             continue
         if source:
             usual = source
             mine.setdefault(source.name, []).append(file)
-    if not mine and not path.is_dir() and path not in (unreadable or ()):
-        names = ", ".join(s.title for s in all_sources())
-        raise UnknownFormat(f"{path}: no session of a known format", f"known formats: {names}")
-    for source in all_sources():
-        yield from source.gather(mine.get(source.name, ()), root, source.homes(env))
+        else:
+            unknown.append(file)
+    for source, file in _by_place(unknown, path, env):
+        mine.setdefault(source.name, []).append(file)
+    chosen = [source for source in all_sources() if source.name in mine]
+    found = [one for source in chosen for one in finding.gather(source, mine[source.name], root, env)]
+    if not found and not path.is_dir() and read:
+        raise _no_session(path, bool(mine))
+    yield from _without_side_files(found)
+
+
+def _beside(file: Path) -> Source | None:
+    """The source that knows a file to be beside a session."""
+    return next((source for source in all_sources() if source.is_side_file(file)), None)
+
+
+def _by_place(unknown: list[Path], path: Path, env: Mapping[str, str]) -> Iterator[tuple[Source, Path]]:
+    """Return files of unknown content that lie where an agent of this machine keeps sessions: they may be damaged."""
+    left = set(unknown)
+    for source in all_sources() if left else ():
+        for home in finding.homes_of(source, env):
+            if home.is_relative_to(path) or path.is_relative_to(home):
+                yield from ((source, file) for file in finding.candidates(source, home) if file in left)
+
+
+def _no_session(path: Path, beside: bool) -> UnknownFormat:
+    if beside:
+        return UnknownFormat(f"{path}: a side file of a session", "name the transcript, or the folder of the session")
+    names = ", ".join(s.title for s in all_sources())
+    return UnknownFormat(f"{path}: no session of a known format", f"known formats: {names}")
+
+
+def _without_side_files(found: list[Found]) -> list[Found]:
+    """Leave out what is no session but files beside one: an output or a backup may hold the transcript of another."""
+    owners = {file.path: one for one in found if one.main for file in one.files if file.role != "main"}
+    return [one for one in found if not _is_beside(one, owners)]
+
+
+def _is_beside(session: Found, owners: Mapping[str, Found]) -> bool:
+    own = {file.path for file in session.files if file.role != "history"}
+    if session.main is None:
+        return all(owners.get(path, session) is not session for path in own)
+    owner = owners.get(session.main.path, session)
+    return owner is not session and owner.main is not None and owner.main.path not in own
 
 
 def recognise(path: Path, usual: Source | None = None) -> Source | None:
     """The source that a file belongs to, if any. At most one matches, so that of the file before it may be first."""
     head = head_of(path)
     order = (usual, *all_sources()) if usual else all_sources()
-    return next((s for s in order if head and s.matches(path, head)), None)
+    return next((s for s in order if head and finding.matches(s, path, head)), None)

@@ -6,7 +6,9 @@ rounds. It never writes to the store and never changes the agent's files.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shlex
 import stat
 import uuid
@@ -43,6 +45,18 @@ MediaBytes = Callable[[str], bytes]
 
 Closed = Callable[[int], Round]
 """The closed rounds of a session, by their number."""
+
+
+class Former(Struct, frozen=True):
+    """What reading may ask about the rounds that it has given so far, and those before them."""
+
+    load: Closed
+    facts: Callable[[], Facts]
+    """The facts once all these rounds are known."""
+
+
+_COMMON_ID = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:-]{0,127}")
+"""What agents make ids of; none begins like an option of a command."""
 
 FileRole = Literal["main", "sidechain", "side", "history", "old"]
 
@@ -173,12 +187,18 @@ class Source:
         raise NotImplementedError
 
     def candidates(self, home: Path) -> Iterator[Path]:
-        """The files below the agent's home that belong to sessions; no need to look inside them."""
+        """The files below the agent's home that sessions are gathered from; no need to look inside them."""
         raise NotImplementedError
 
     def matches(self, path: Path, head: bytes) -> bool:
         """Whether a file with this name and beginning belongs to a session of this source."""
         raise NotImplementedError
+
+    def is_side_file(self, path: Path) -> bool:
+        """Whether a file is beside a session by its place alone, whatever is in it, so that it is nobody's transcript.
+
+        `gather` is given such files as well, for sessions of which nothing else is left."""
+        return False
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         """The sessions that these files make up, each with all side files that lie beside them."""
@@ -194,6 +214,18 @@ class Source:
     def given_back(self, name: str) -> bool:
         """Whether a restore writes a file with this name; not one that was put together from others of the session."""
         return True
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        """Whether a session with this id, or any session, may have a file of this name below the agent's home.
+
+        A closed list (`sources.places`): a restore writes nothing else there, so that no manifest, whoever wrote it,
+        can bring settings, instructions, hooks or skills. A source that declares nothing has no session restored
+        into its home."""
+        return False
+
+    def notes(self, name: str, line: bytes, native_id: str) -> bool:
+        """Whether a line of the agent's history of this name is about this session: a restore adds no other."""
+        return False
 
     def packed(self, name: str) -> bool:
         """Whether a file with this name is compressed or one document, so that its records are not its bytes."""
@@ -213,10 +245,9 @@ class Source:
         `facts.prompts_only` says that the records are lines of a history, as `remembered` gave them."""
         raise NotImplementedError
 
-    def read_on(self, records: Iterable[Record], facts: Facts, closed: Closed) -> Iterator[Round]:
-        """`read`, where the rounds before can be asked for: for agents that write old records again.
-
-        Those that it has given itself can be asked for as well."""
+    def read_on(self, records: Iterable[Record], facts: Facts, former: Former) -> Iterator[Round]:
+        """Read like `read`, where the rounds before can be asked for: some agents write old records again, and rounds
+        may grow too large for one."""
         return self.read(records, facts)
 
     def ordinal(self, record: Record) -> int | None:
@@ -233,7 +264,13 @@ class Source:
 
     def resumed(self, facts: Facts) -> str:
         """What a person types to resume a session of this agent where it lies; empty if the agent cannot."""
-        return self.resume_command.replace("{id}", facts.native_id or facts.session_id)
+        return self.command_for(facts.native_id or facts.session_id)
+
+    def command_for(self, id_: str) -> str:
+        """The command that resumes a session; none for an id that no agent makes.
+
+        An id comes out of a file and the command goes into a shell: such an id may be meant for the shell."""
+        return self.resume_command.format(id=shlex.quote(id_)) if _COMMON_ID.fullmatch(id_) else ""
 
     def resuming(self, id_: str, path: str) -> str:
         """What a person types to resume a session that was written to a path; empty for a format without an agent."""
@@ -241,7 +278,7 @@ class Source:
 
     def going_on(self, id_: str, path: str) -> str:
         """The same where the agent knows of the session."""
-        return self.resume_command.format(id=shlex.quote(path) if self.resumed_by_path else id_)
+        return self.resume_command.format(id=shlex.quote(path)) if self.resumed_by_path else self.command_for(id_)
 
     def belongs(self, path: str, facts: Facts, move: Move, env: Mapping[str, str]) -> str | None:
         """Where a session that was written to a path must be put before it can be resumed; None if it need not."""
@@ -309,8 +346,23 @@ def made_id(name: str) -> uuid.UUID:
 
 def found_session(source: str, native_id: str, root: Path, home: bool, present: Iterable[SourceFile]) -> Found:
     """Files as a session under its canonical identity; the agent's own id is kept where it is another."""
-    session_id = session_id_of(source, native_id)
-    return Found(source, session_id, str(root), home, tuple(present), None if session_id == native_id else native_id)
+    files_ = tuple(present)
+    named = f"{native_id} {_beginning(files_)}" if is_redacted(native_id) else native_id
+    session_id = session_id_of(source, named)
+    return Found(source, session_id, str(root), home, files_, None if session_id == native_id else native_id)
+
+
+def is_redacted(native_id: str) -> bool:
+    """Whether a tool that removes secrets took an id for one: many files have the same in its place."""
+    return "redacted" in native_id.lower()
+
+
+def _beginning(present: Sequence[SourceFile]) -> str:
+    """Return what tells files without an id apart, wherever they lie: the first line that has a time."""
+    first = next((file for file in present if file.text is None and file.role in ("main", "sidechain")), None)
+    lines = head_of(Path(first.path)).split(b"\n") if first else []
+    timed = next((line for line in lines if b'"timestamp"' in line or b'"time' in line), b"".join(lines[:1]))
+    return hashlib.sha256(timed).hexdigest()
 
 
 def names_begin(root: Path, folder: Path) -> Path:

@@ -16,7 +16,7 @@ NO_PLACE = "this format has no place for it"
 
 _NAMED = 3
 """How many kinds of quiet events are named."""
-_MADE_ANEW = frozenset({"link", "title", "header", "session meta", "terminator"})
+_MADE_ANEW = frozenset({"link", "title", "running-total", "header", "session meta", "terminator"})
 """Quiet events that a written file has of its own, or that say nothing to it."""
 
 

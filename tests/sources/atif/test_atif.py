@@ -10,7 +10,21 @@ from hypothesis import strategies as st
 
 from muniment import demo
 from muniment.archive import Archive
-from muniment.model import Compaction, Event, Facts, Loss, Round, Text, Thinking, Tool, Unknown, Usage, codec
+from muniment.model import (
+    Compaction,
+    Event,
+    Facts,
+    Loss,
+    Media,
+    Message,
+    Round,
+    Text,
+    Thinking,
+    Tool,
+    Unknown,
+    Usage,
+    codec,
+)
 from muniment.model.rounds import text_of
 from muniment.sources.atif import SOURCE
 from muniment.sources.base import Move
@@ -183,3 +197,16 @@ def test_trajectories_that_count_their_steps_alike_are_no_copies(archive: Archiv
         (tmp_path / f"{name}.json").write_text(json.dumps(told))
     archive.inscribe([tmp_path / "one.json", tmp_path / "two.json"])
     assert [row.copies for row in archive.sessions()] == [0, 0]
+
+
+def test_a_prompt_of_another_agent_that_is_only_a_picture_is_a_step() -> None:
+    """Without it the answer would stand in the round before."""
+    asked, shown = Message("user", blocks=(Text("Look."),)), Message("user", blocks=(Media("p.png", "image/png"),))
+    answer = Message("assistant", blocks=(Text("I see."),))
+    document = write([Round(1, (asked, answer), True), Round(2, (shown, answer), True)], Facts("s", "other"))
+    assert [(step["source"], step["message"]) for step in document["steps"]] == [
+        ("user", "Look."),
+        ("agent", "I see."),
+        ("user", ""),
+        ("agent", "I see."),
+    ]

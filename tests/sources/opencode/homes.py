@@ -58,7 +58,7 @@ def database(path: Path, *documents: dict[str, Any]) -> apsw.Connection:
     """A database with these sessions, still open: what is in it lies in its log."""
     path.parent.mkdir(parents=True, exist_ok=True)
     db = apsw.Connection(str(path))
-    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
     db.execute(_SCHEMA)
     for document in documents or (DOCUMENT,):
         add(db, document)
@@ -105,6 +105,7 @@ _FLAT_SCHEMA = """
 def flat_database(path: Path, *documents: dict[str, Any], old: tuple[dict[str, Any], ...] = ()) -> apsw.Connection:
     """A database of version 2, still open, with sessions in its own tables and in those of version 1."""
     db = database(path, *old) if old else apsw.Connection(str(_folder_of(path)))
+    db.execute("PRAGMA synchronous = OFF")
     db.execute(_FLAT_SCHEMA)
     for document in documents or (FLAT,):
         add_flat(db, document)

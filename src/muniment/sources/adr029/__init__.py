@@ -17,7 +17,7 @@ from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.sources.adr029 import claims, find, told
 from muniment.sources.adr029.dialect import Adr029, file_name, image_folder
-from muniment.sources.base import Claim, Found, Move, made_id
+from muniment.sources.base import Claim, FileRole, Found, Move, made_id
 from muniment.sources.losses import NO_PLACE, Losses
 from muniment.sources.native import SOURCE as NATIVE
 from muniment.sources.recorded import RecordedSource
@@ -46,6 +46,9 @@ class Adr029Source(RecordedSource):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

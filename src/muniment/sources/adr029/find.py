@@ -14,11 +14,13 @@ from typing import Any
 
 from muniment.sources.adr029.payloads import EVENTS
 from muniment.sources.base import Found, head_of
+from muniment.sources.places import Places
 from muniment.sources.recorded import single
 from muniment.sources.recorded.places import first_objects, registered
 from muniment.sources.recorded.single import FOLDER
 
 NAME = "adr029"
+PLACES = Places(main=(f"*/{FOLDER}/*.jsonl",))
 _NAMED = re.compile(r"[-\dT]{19}_session_\d+\.jsonl")
 _HINTS = (b'"image_id"', *(f'"{name}"'.encode() for name in EVENTS if name != "tool_result"))
 """One of these stands in every file; most files of others have none, and need not be parsed to be told apart."""

@@ -18,7 +18,7 @@ from muniment.model.events import Event
 from muniment.sources.agent import claims, find, told
 from muniment.sources.agent.dialect import Agent, file_name
 from muniment.sources.agent.entries import messages, parse_entry, parse_line
-from muniment.sources.base import Claim, Found, Move, made_id
+from muniment.sources.base import Claim, FileRole, Found, Move, made_id
 from muniment.sources.builder import count
 from muniment.sources.losses import Losses
 from muniment.sources.native import SOURCE as NATIVE
@@ -51,6 +51,9 @@ class AgentSource(RecordedSource):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

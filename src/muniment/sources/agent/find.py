@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from muniment.sources.base import Found, head_of
+from muniment.sources.places import Places
 from muniment.sources.recorded import single
 from muniment.sources.recorded.places import first_objects, registered
 from muniment.sources.recorded.single import FOLDER
 
 NAME = "agent"
+PLACES = Places(main=(f"{FOLDER}/*.jsonl",))
 _NAMED = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}\.jsonl")
 _HINTS = (b'"session"', b'"parent_id"', b'"parent_session_path"')
 """One of these stands in every file; most files of others have none, and need not be parsed to be told apart."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
 from muniment.sources.atif import claims, find, place, read, write
-from muniment.sources.base import Claim, Found, MediaBytes, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, MediaBytes, Move, Source
 from muniment.sources.lines import Record
 
 
@@ -30,6 +30,9 @@ class Atif(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def packed(self, name: str) -> bool:
         return True

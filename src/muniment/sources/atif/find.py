@@ -12,10 +12,12 @@ from pathlib import Path
 
 from muniment import files
 from muniment.sources.base import Found, found_session, head_of, source_file
+from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
 NAME = "atif"
 FOLDER = "trajectories"
+PLACES = Places(main=(f"{FOLDER}/**/*.json",))
 STEPS = "steps"
 """The list of the document."""
 

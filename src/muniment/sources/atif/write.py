@@ -95,6 +95,9 @@ class Writer:
                 self._remember(block)
             if not message.sidechain:
                 yield from self._message(message)
+                if message is round_.prompt and not self._makes_step(message):
+                    # A round begins at a step of the user: without one, the answer would join the round before.
+                    yield self._line(compose.step(message, ()))
             elif not self.own:
                 self.losses.add_subagent()
 
@@ -117,6 +120,11 @@ class Writer:
                 spoken.append(block)
         yield from self._flush(message, spoken)
         yield from map(self._line, after)
+
+    def _makes_step(self, message: Message) -> bool:
+        """Return whether any block of a message is written in a step of its speaker."""
+        left_out = Compaction if self.own else (Compaction, Unknown)
+        return any(_is_spoken(block) for block in message.blocks if not isinstance(block, left_out))
 
     def _remember(self, block: Block) -> None:
         """What is told behind the steps."""

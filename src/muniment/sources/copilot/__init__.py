@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, Move, Source
 from muniment.sources.copilot import claims, find, place, read, timeline
 from muniment.sources.copilot.tools import TOOLS
 from muniment.sources.lines import Record
@@ -40,6 +40,9 @@ class Copilot(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def packed(self, name: str) -> bool:
         return name.endswith(find.DOCUMENT)

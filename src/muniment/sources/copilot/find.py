@@ -19,12 +19,22 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.copilot import timeline
+from muniment.sources.places import Places
 
 NAME = "copilot"
 FOLDER = "session-state"
 OLD_FOLDER = "history-session-state"
 DOCUMENT = ".json"
 TRANSCRIPT = "events.jsonl"
+PLACES = Places(
+    main=(
+        f"{FOLDER}/{{id}}/{TRANSCRIPT}",
+        f"{FOLDER}/{{id}}.jsonl",
+        f"{OLD_FOLDER}/session_{{id}}_*{DOCUMENT}",
+        f"{OLD_FOLDER}/{{id}}{DOCUMENT}",
+    ),
+    side=(f"{FOLDER}/{{id}}/**",),
+)
 
 _LOOKED_AT = 20
 _KINDS = re.compile(r"(session|user|assistant|tool|hook|permission|subagent|system|skill)\.[a-z_]+|abort")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Round
 from muniment.sources import chats
-from muniment.sources.base import Claim, Found, InstructionFiles, Source
+from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, Source
 from muniment.sources.cursor import claims, database, exported, find, plain, quick, told
 from muniment.sources.lines import Record
 
@@ -41,6 +41,9 @@ class Cursor(Source):
 
     def packed(self, name: str) -> bool:
         return not name.endswith(".jsonl")
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def open(self, name: str, pieces: Iterable[bytes]) -> Iterable[bytes]:
         if name.endswith(".jsonl"):

@@ -21,14 +21,19 @@ import apsw
 
 from muniment import files
 from muniment.model import codec
+from muniment.sources import databases
 from muniment.sources.chats import unread
+from muniment.sources.databases import MAGIC, Guarded, as_bytes, what_is_wrong
 from muniment.sources.lines import MAX_LINE_BYTES
 
-MAGIC = b"SQLite format 3\0"
+__all__ = ["MAGIC", "image", "is_chat", "lines", "native_id"]
+
 _TABLES = re.compile(rb'CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?["`\[]?(blobs|meta)\b', re.IGNORECASE)
 _TRIES = 5
 _MAX_LOG_BYTES = 256 << 20
+_MAX_IMAGE_BYTES = 512 << 20
 _HASH_BYTES = 32
+_STORED = {"blobs": ("id", "data"), "meta": ("key", "value")}
 _DEEP = 6
 """How far nodes are looked into for hashes."""
 
@@ -44,7 +49,7 @@ def is_chat(head: bytes) -> bool:
 def image(path: Path) -> bytes | None:
     """The database together with its log; None if it has none, or one that cannot be used."""
     log = path.with_name(f"{path.name}-wal")
-    if not 0 < files.changed_at(log)[1] <= _MAX_LOG_BYTES:
+    if not 0 < files.changed_at(log)[1] <= _MAX_LOG_BYTES or files.changed_at(path)[1] > _MAX_IMAGE_BYTES:
         return None
     with tempfile.TemporaryDirectory(prefix="muniment-") as folder:
         copy = Path(folder, path.name)
@@ -63,8 +68,9 @@ def _copied(path: Path, log: Path, copy: Path) -> bool:
     for _ in range(_TRIES):
         before = (files.changed_at(path), files.changed_at(log))
         try:
-            copy.write_bytes(b"".join(files.chunks(path)))
-            copy.with_name(f"{copy.name}-wal").write_bytes(b"".join(files.chunks(log)))
+            with copy.open("wb") as out, copy.with_name(f"{copy.name}-wal").open("wb") as beside:
+                out.writelines(files.chunks(path))
+                beside.writelines(files.chunks(log))
         except OSError:
             return False
         if before == (files.changed_at(path), files.changed_at(log)):
@@ -83,9 +89,11 @@ def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
             out.writelines(pieces)
         try:
             with contextlib.closing(_opened(copy)) as known:
-                yield from (codec.encode(line) + b"\n" for line in _Chat(known).lines())
-        except (apsw.Error, ValueError) as error:
-            yield unread(f"the database cannot be read: {error}")
+                chat = _Chat(known)
+                yield from (codec.encode(line) + b"\n" for line in chat.lines())
+                yield from map(unread, chat.wrong)
+        except databases.ERRORS as error:
+            yield unread(what_is_wrong(error))
 
 
 def native_id(path: Path) -> str | None:
@@ -93,18 +101,21 @@ def native_id(path: Path) -> str | None:
     try:
         with contextlib.closing(_opened(path)) as known:
             own = _Chat(known).about().get("agentId")
-    except (apsw.Error, ValueError, OSError):
+    except (*databases.ERRORS, OSError):
         return None
     return own if isinstance(own, str) and 0 < len(own) <= 128 and own.isprintable() else None
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> Guarded:
     """Read as it lies there: SQLite takes no lock and looks for no log."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    known: Any = apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
-    known.execute("PRAGMA trusted_schema = OFF")
-    tables = known.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('blobs', 'meta')")
-    if len(tables.fetchall()) != 2:
+    known = Guarded(apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags), path.stat().st_size)
+    try:
+        present = known.columns()
+    except databases.ERRORS:
+        known.close()
+        raise
+    if any(not {*columns} <= {*present.get(table, ())} for table, columns in _STORED.items()):
         known.close()
         raise ValueError("it has not the tables of a chat")
     return known
@@ -113,13 +124,16 @@ def _opened(path: Path) -> Any:
 class _Chat:
     """One chat in its database."""
 
-    def __init__(self, known: Any) -> None:
+    def __init__(self, known: Guarded) -> None:
         self.known = known
+        self.wrong: list[str] = []
+        """What could not be read."""
 
     def about(self) -> dict[str, Any]:
         """What is known of the chat, however it is written down."""
-        for (value,) in self.known.execute("SELECT value FROM meta ORDER BY key"):
-            raw = value.encode() if isinstance(value, str) else bytes(value or b"")
+        asked = "FROM meta WHERE length(value) <= ? ORDER BY key"
+        for (value,) in self.known.values(("value",), asked, MAX_LINE_BYTES):
+            raw = as_bytes(value)
             with contextlib.suppress(ValueError):
                 raw = bytes.fromhex(raw.decode("ascii"))
             with contextlib.suppress(ValueError):
@@ -158,18 +172,33 @@ class _Chat:
 
     def _others(self, reached: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Messages that it does not lead to: before an edit, or of a tree that is not understood."""
-        names = [name for (name,) in self.known.execute("SELECT id FROM blobs ORDER BY rowid") if name not in reached]
-        for name in names:
-            data = self._blob(name) if isinstance(name, str) else None
+        for name in self._names():
+            data = self._blob(name) if name not in reached else None
             if data and (message := _message(data)):
                 yield name, message
 
+    def _names(self) -> list[str]:
+        """The names of all blobs; where a page is bad, those before it and those that the index has."""
+        found: dict[str, None] = {}
+        for order in ("rowid", "id"):
+            try:
+                for (name,) in self.known.values(("id",), f"FROM blobs ORDER BY {order}"):
+                    if isinstance(name, str):
+                        found[name] = None
+                break
+            except databases.DAMAGED as error:
+                self.wrong.append(what_is_wrong(error))
+        return list(found)
+
     def _blob(self, name: str) -> bytes | None:
-        row = self.known.execute("SELECT data FROM blobs WHERE id = ? AND length(data) <= ?", (name, MAX_LINE_BYTES))
-        found = row.fetchone()
-        if found is None:
+        """What goes by a name; one that cannot be read hides no other."""
+        asked = "FROM blobs WHERE id = CAST(? AS TEXT) AND length(data) <= ?"
+        try:
+            found = list(self.known.values(("data",), asked, name.encode("utf-8", "surrogateescape"), MAX_LINE_BYTES))
+        except databases.DAMAGED as error:
+            self.wrong.append(f"the blob {name[:64]!r} cannot be read: {what_is_wrong(error)}")
             return None
-        return found[0].encode() if isinstance(found[0], str) else bytes(found[0] or b"")
+        return as_bytes(found[0][0]) if found else None
 
 
 def _message(data: bytes) -> dict[str, Any]:

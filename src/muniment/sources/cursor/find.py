@@ -27,10 +27,17 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.cursor import database, exported
+from muniment.sources.places import Places
 
 NAME = "cursor"
 TRANSCRIPTS, CHATS, STORE, META = "agent-transcripts", "chats", "store.db", "meta.json"
 _BELOW, _SUFFIXES = f"{os.sep}{TRANSCRIPTS}{os.sep}", (".jsonl", ".txt")
+_AGENT = f"projects/*/{TRANSCRIPTS}/{{id}}"
+PLACES = Places(
+    main=(*(f"{_AGENT}{below}{end}" for below in ("", "/**/*") for end in _SUFFIXES), f"{CHATS}/*/{{id}}/{STORE}"),
+    sidechain=tuple(f"{_AGENT}/**/*{end}" for end in _SUFFIXES),
+    side=(f"{CHATS}/*/{{id}}/{META}",),
+)
 _LOOKED_AT = 20
 _CUT = re.compile(rb'\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:')
 _PLAIN = re.compile(rb"(?:user|assistant):\r?\n")

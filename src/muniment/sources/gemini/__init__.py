@@ -10,7 +10,7 @@ from pathlib import Path
 
 from muniment.errors import Unsupported
 from muniment.model import Facts, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, Move, Source
 from muniment.sources.gemini import checkpoints, claims, find, objects, place, read
 from muniment.sources.gemini.tools import TOOLS
 from muniment.sources.lines import Record
@@ -40,6 +40,9 @@ class Gemini(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id and find.own_id(native_id))
 
     def packed(self, name: str) -> bool:
         return checkpoints.may_be(name)

@@ -21,12 +21,24 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, names_begin, source_file
 from muniment.sources.gemini import checkpoints
+from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
 NAME = "gemini"
 FOLDER = "chats"
 MARKER = ".project_root"
 OUTPUTS = "tool-outputs"
+
+PLACES = Places(
+    main=(
+        f"tmp/**/{FOLDER}/*.jsonl",
+        f"tmp/**/{FOLDER}/*.json",
+        "tmp/*/checkpoint.json",
+        "tmp/*/checkpoint-*.json",
+    ),
+    sidechain=(f"tmp/**/{FOLDER}/{{id}}/**",),
+    side=(f"tmp/**/{OUTPUTS}/session-{{id}}/**", f"tmp/**/{MARKER}"),
+)
 
 SERVER = "a2a-server"
 """The id that every session of the server has."""

@@ -11,7 +11,7 @@ from muniment.model import events as types
 from muniment.model.codec import mapping
 from muniment.model.events import Event
 from muniment.model.grants import is_grant
-from muniment.sources.base import Claim, Found, Move
+from muniment.sources.base import Claim, FileRole, Found, Move
 from muniment.sources.native import claims, find
 from muniment.sources.native.dialect import FOLDER, Native, event_of
 from muniment.sources.recorded import RecordedSource
@@ -39,6 +39,9 @@ class NativeSource(RecordedSource):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)

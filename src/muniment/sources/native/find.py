@@ -20,10 +20,16 @@ from muniment.model import codec
 from muniment.model.events import HEADER
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.native.dialect import FOLDER
+from muniment.sources.places import Places
 from muniment.sources.recorded.places import first_objects, registered
 
 NAME = "native"
 SIDECHAINS = ".sidechains"
+_BELOW = ("**/*.jsonl", "**/*.jsonl.s*")
+PLACES = Places(
+    main=tuple(f"{FOLDER}/{below}" for below in _BELOW),
+    sidechain=tuple(f"{folder}/{below}" for folder in (FOLDER, SIDECHAINS) for below in _BELOW),
+)
 SEGMENT = "segment-"
 """Begins the id of a segment among the parts of its session."""
 _FILE = re.compile(r".+\.jsonl(?:\.s(\d+))?")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
 from muniment.sources import documents
-from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Source, SourceFile
+from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, MediaBytes, Move, Source, SourceFile
 from muniment.sources.lines import Record
 from muniment.sources.opencode import claims, database, find, place, read, storage, write
 from muniment.sources.opencode.records import MESSAGES, NAME
@@ -44,6 +44,9 @@ class OpenCode(Source):
 
     def given_back(self, name: str) -> bool:
         return not storage.is_together(name)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def packed(self, name: str) -> bool:
         return True

@@ -22,20 +22,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment import files
-from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, source_file
+from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, is_redacted, source_file
 from muniment.sources.opencode import database, storage
 from muniment.sources.opencode.records import NAME, identity
+from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
 EXPORTED = "exported"
 """Where below the home we put exports; opencode itself does not look there."""
+
+PLACES = Places(
+    main=(f"{EXPORTED}/{{id}}.json",),
+    side=(f"{EXPORTED}/{{id}}{database.ROWS}", *storage.PLACES),
+)
 
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
 _STRING = rb'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _TOKEN = re.compile(_STRING + rb"(?:\s*:\s*" + _STRING + rb')?|["{}\[\]]', re.DOTALL)
 """A string, with its value if it is a field that has a string; else a bracket, or the string that the head cuts off."""
 _FIELDS = frozenset({b"id", b"slug", b"role", b"sessionID"})
-_NAMED = re.compile(rb'ses[^"\\]{1,128}')
+_NAMED = re.compile(rb'ses[^"\\]{1,128}|[^"\\]{0,64}REDACTED[^"\\]{0,64}')
+"""How ids begin, or what a tool left in the place of one that it took for a secret."""
+_CREATED = re.compile(rb'"created"\s*:\s*\d+')
 _ID = re.compile(rb'"(?:id|sessionID)"\s*:\s*"(' + _NAMED.pattern + rb')"')
 _LIST = re.compile(rb'"(?:messages|parts)"\s*:\s*\[')
 
@@ -128,4 +136,7 @@ def _native_id(path: Path) -> str:
     fields, _ = _info(head)
     told = [fields.get(name, b"") for name in (b"id", b"sessionID")] + _ID.findall(head)
     own = next((id_ for id_ in told if _NAMED.fullmatch(id_)), None)
-    return own.decode("utf-8", "replace") if own else hashlib.sha256(head).hexdigest()
+    if own and not is_redacted(own.decode("utf-8", "replace")):
+        return own.decode("utf-8", "replace")
+    created = _CREATED.search(head)  # an export that is made again has other sums before its messages
+    return hashlib.sha256(created[0] if own and created else head).hexdigest()

@@ -6,21 +6,25 @@ session later stands behind what version 2 did; old rows are also kept beside th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 from muniment.model import codec
+from muniment.sources.databases import Guarded
 from muniment.sources.opencode import part_rows
-from muniment.sources.opencode.rows import LEAST, beside, info, joined, of_session, plain, tables
-from muniment.sources.opencode.snapshot import Snapshot
+from muniment.sources.opencode.rows import LEAST, a_time, beside, info, joined, latest, of_session, plain
 
 TABLE: str = "session_v2"
-TABLES = frozenset({TABLE, "session_message"})
+TABLES = {
+    TABLE: ("id", "time_created", "time_updated"),
+    "session_message": ("id", "session_id", "type", "seq", "time_created", "time_updated", "data"),
+}
+"""What is asked for: tables, and columns that must be stored there."""
 
 _SIZES = f"""
-    SELECT session_id, count(*), sum(octet_length(data) + octet_length(id) + octet_length(type)), max(time_updated),
-        min({plain("data", "id", "type")})
+    SELECT session_id, count(*), sum(octet_length(data) + octet_length(id) + octet_length(type)),
+        {latest("time_updated")}, min({plain("data", "id", "type")})
     FROM session_message GROUP BY session_id"""
 _LAST = "SELECT max(time_created) FROM session_message WHERE session_id = ?"
 _LATER = """
@@ -29,31 +33,36 @@ _LATER = """
         (SELECT max(time_created) FROM session_message WHERE session_id = message.session_id), -1)
     GROUP BY session_id"""
 
-
-def measured(db: Snapshot, wanted: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Each of these sessions with the size of its document, and when it changed."""
-    records = {row[0]: row[1:] for row in db.rows(_SIZES)}
-    later: dict[str, int] = dict(db.rows(_LATER)) if _has_old(db) else {}
-    for native in wanted:
-        count, held, updated, as_it_is = records.get(native, (0, 0, 0, 1))
-        changed = max(updated or 0, later.get(native) or 0, of_session(db, TABLE, native).get("time_updated") or 0)
-        if as_it_is and native not in later:
-            each = len(_record("", "", LEAST)) - len(LEAST)
-            size = len(_head(db, native)) + len(b"]}\n") + held + count * each + max(0, count - 1)
-        else:  # it must be made to know its size
-            size = sum(map(len, document(db, native)))
-        yield native, size, changed
+Sizes = tuple[dict[Any, tuple[Any, ...]], dict[Any, Any]]
+"""Of the records of every session, and when version 1 said something later."""
 
 
-def _has_old(db: Snapshot) -> bool:
-    return set(tables(db)) >= part_rows.TABLES
+def sizes(db: Guarded) -> Sizes:
+    """What tells the sizes of all documents without making them."""
+    later: dict[Any, Any] = dict(db.rows(_LATER)) if _has_old(db) else {}  # pyright: ignore[reportArgumentType]
+    return {row[0]: row[1:] for row in db.each(_SIZES)}, later
 
 
-def document(db: Snapshot, native: str) -> Iterator[bytes]:
+def measured(db: Guarded, native: str, known: Sizes) -> tuple[int | None, int]:
+    """The size of a session's document, None if it must be made to know it; and when it changed."""
+    count, held, updated, as_it_is = known[0].get(native, (0, 0, 0, 1))
+    times = (updated, known[1].get(native), of_session(db, TABLE, native).get("time_updated"))
+    changed = max(a_time(time) for time in times)
+    if not as_it_is or native in known[1]:
+        return None, changed
+    each = len(_record("", "", LEAST)) - len(LEAST)
+    return len(_head(db, native)) + len(b"]}\n") + held + count * each + max(0, count - 1), changed
+
+
+def _has_old(db: Guarded) -> bool:
+    return db.columns().keys() >= part_rows.TABLES.keys()
+
+
+def document(db: Guarded, native: str) -> Iterator[bytes]:
     """The session, one record to a line."""
     yield _head(db, native)
-    query = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id"
-    records = (_record(own, kind, data) for own, kind, data in db.rows(query, native))
+    query = "FROM session_message WHERE session_id = ? ORDER BY seq, id"
+    records = (_record(*row) for row in db.values(("id", "type", "data"), query, native))
     ((last,),) = db.rows(_LAST, native)
     later = part_rows.lines(db, native, -1 if last is None else last) if _has_old(db) else ()
     for number, line in enumerate(chain(records, later)):
@@ -61,7 +70,7 @@ def document(db: Snapshot, native: str) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _head(db: Snapshot, native: str) -> bytes:
+def _head(db: Guarded, native: str) -> bytes:
     """As version 2 exports it, and its version and name."""
     told = info(of_session(db, TABLE, native))
     place = {name: told.pop(name) for name in ("directory", "workspaceID") if name in told}
@@ -69,11 +78,11 @@ def _head(db: Snapshot, native: str) -> bytes:
     return b'{"info":' + codec.encode(told | {"location": place} | below) + b',"messages":[\n'
 
 
-def _record(own: str, kind: str, data: Any) -> bytes:
+def _record(own: Any, kind: Any, data: Any) -> bytes:
     return joined({"id": own, "type": kind}, data) + b"\n"
 
 
-def rest(db: Snapshot, native: str) -> Iterator[bytes]:
+def rest(db: Guarded, native: str) -> Iterator[bytes]:
     """Every row about the session that is no record, as it is, those of version 1 among them."""
     yield from beside(db, TABLE, native, frozenset({"session_message"}))
     if _has_old(db) and (old := of_session(db, part_rows.TABLE, native)):

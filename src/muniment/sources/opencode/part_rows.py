@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from muniment.model import codec
-from muniment.sources.opencode.rows import LEAST, beside, info, joined, of_session, plain
-from muniment.sources.opencode.snapshot import Snapshot
+from muniment.sources.databases import Guarded
+from muniment.sources.opencode.rows import LEAST, a_time, beside, info, joined, latest, of_session, plain
 
 TABLE: str = "session"
-TABLES = frozenset({TABLE, "message", "part"})
+TABLES = {
+    TABLE: ("id", "time_created", "time_updated"),
+    "message": ("id", "session_id", "time_created", "time_updated", "data"),
+    "part": ("id", "message_id", "time_updated", "data"),
+}
+"""What is asked for: tables, and columns that must be stored there."""
 
 _SIZES = f"""
-    SELECT session_id, count(*), sum(octet_length(data) + octet_length(id)), max(time_updated),
-        min({plain("data", "id")})
+    SELECT session_id, count(*), sum(octet_length(data) + octet_length(id)), {latest("time_updated")},
+        min({plain("data", "id")}) AND count(*) = count(DISTINCT id)
     FROM message GROUP BY session_id"""
 _PART_SIZES = f"""
     SELECT message.session_id, count(*),
-        sum(octet_length(part.data) + octet_length(part.id) + octet_length(message.id)), max(part.time_updated),
+        sum(octet_length(part.data) + octet_length(part.id) + octet_length(message.id)), {latest("part.time_updated")},
         min({plain("part.data", "part.id")}), count(DISTINCT message.id)
     FROM part JOIN message ON message.id = part.message_id GROUP BY message.session_id"""
 
-
-def measured(db: Snapshot, wanted: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Each of these sessions with the size of its document, and when it changed."""
-    messages = {row[0]: row[1:] for row in db.rows(_SIZES)}
-    parts = {row[0]: row[1:] for row in db.rows(_PART_SIZES)}
-    for native in wanted:
-        own, inner = messages.get(native, (0, 0, 0, 1)), parts.get(native, (0, 0, 0, 1, 0))
-        changed = max(own[2] or 0, inner[2] or 0, of_session(db, TABLE, native).get("time_updated") or 0)
-        yield native, _size(db, native, own, inner), changed
+Sizes = tuple[dict[Any, tuple[Any, ...]], dict[Any, tuple[Any, ...]]]
+"""Of the messages of every session, and of their parts."""
 
 
-def _size(db: Snapshot, native: str, own: tuple[Any, ...], inner: tuple[Any, ...]) -> int:
-    """The size of a document, from the sizes of its rows; one with odd rows must be made to know it."""
-    if not own[3] or not inner[3]:
-        return sum(map(len, document(db, native)))
+def sizes(db: Guarded) -> Sizes:
+    """What tells the sizes of all documents without making them."""
+    return {row[0]: row[1:] for row in db.each(_SIZES)}, {row[0]: row[1:] for row in db.each(_PART_SIZES)}
+
+
+def measured(db: Guarded, native: str, known: Sizes) -> tuple[int | None, int]:
+    """The size of a session's document, None if it must be made to know it; and when it changed."""
+    own, inner = known[0].get(native, (0, 0, 0, 1)), known[1].get(native, (0, 0, 0, 1, 0))
+    changed = max(a_time(time) for time in (own[2], inner[2], of_session(db, TABLE, native).get("time_updated")))
+    return _size(db, native, own, inner) if own[3] and inner[3] else None, changed
+
+
+def _size(db: Guarded, native: str, own: tuple[Any, ...], inner: tuple[Any, ...]) -> int:
+    """The size of a document, from the sizes of its rows."""
     count, held, *_ = own
     parts, held_in_parts, *_, with_parts = inner
     size = len(_head(db, native)) + len(b"]}\n") + held + held_in_parts
@@ -45,7 +53,7 @@ def _size(db: Snapshot, native: str, own: tuple[Any, ...], inner: tuple[Any, ...
     return size + max(0, count - 1) + parts - with_parts  # commas
 
 
-def document(db: Snapshot, native: str) -> Iterator[bytes]:
+def document(db: Guarded, native: str) -> Iterator[bytes]:
     """The session, one message to a line."""
     yield _head(db, native)
     for number, line in enumerate(lines(db, native)):
@@ -53,28 +61,33 @@ def document(db: Snapshot, native: str) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _head(db: Snapshot, native: str) -> bytes:
+def _head(db: Guarded, native: str) -> bytes:
     return b'{"info":' + codec.encode(info(of_session(db, TABLE, native))) + b',"messages":[\n'
 
 
-def lines(db: Snapshot, native: str, after: int | None = None) -> Iterator[bytes]:
+def lines(db: Guarded, native: str, after: Any = None) -> Iterator[bytes]:
     """The messages of a session, or those that came after a time."""
-    later = "" if after is None else f"AND time_created > {after:d}"
-    query = f"SELECT id, data FROM message WHERE session_id = ? {later} ORDER BY time_created, id"
-    for own, data in db.rows(query, native):
-        parts = db.rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", own)
-        yield _message(own, native, data, [_part(part, native, own, held) for part, held in parts]) + b"\n"
+    later = "" if after is None else "AND time_created > ?"
+    query = f"FROM message WHERE session_id = ? {later} ORDER BY time_created, id"
+    for own, data in db.values(("id", "data"), query, native, *(() if after is None else (after,))):
+        said = db.values(("id", "data"), "FROM part WHERE message_id = ? ORDER BY id", _asked(own))
+        yield _message(own, native, data, [_part(part, native, own, held) for part, held in said]) + b"\n"
 
 
-def _message(own: str, session: str, data: Any, parts: list[bytes]) -> bytes:
+def _asked(own: Any) -> Any:
+    """An id as it can be asked for; one that is no text has no parts."""
+    return own.encode("utf-8", "replace").decode() if isinstance(own, str) else own
+
+
+def _message(own: Any, session: str, data: Any, parts: list[bytes]) -> bytes:
     told = joined({"id": own, "sessionID": session}, data)
     return b'{"info":' + told + b',"parts":[' + b",".join(parts) + b"]}"
 
 
-def _part(own: str, session: str, message: str, data: Any) -> bytes:
+def _part(own: Any, session: str, message: Any, data: Any) -> bytes:
     return joined({"id": own, "sessionID": session, "messageID": message}, data)
 
 
-def rest(db: Snapshot, native: str) -> Iterator[bytes]:
+def rest(db: Guarded, native: str) -> Iterator[bytes]:
     """Every row about the session that is neither message nor part, as it is."""
-    return beside(db, TABLE, native, TABLES)
+    return beside(db, TABLE, native, frozenset(TABLES))

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from muniment.model import codec
-from muniment.sources.opencode.snapshot import Snapshot
+from muniment.sources.databases import Guarded, quoted
 
 LEAST = '{"'
 """How every plain row begins."""
+
+MAX_TIME = 1 << 43
+"""Milliseconds: the year 2248."""
 
 _JSON = ("revert", "permission", "model", "metadata")
 _TOKENS = ("input", "output", "reasoning")
@@ -17,45 +20,57 @@ _TOKENS = ("input", "output", "reasoning")
 
 def plain(data: str, *ids: str) -> str:
     """The question whether a row's content and ids are the same in JSON, so that their sizes tell that of its line."""
-    return " AND ".join([f"substr({data}, 1, 2) = '{LEAST}'", *(f"{id_} NOT GLOB '*[^0-9A-Za-z_-]*'" for id_ in ids)])
+    named = (f"typeof({id_}) = 'text' AND {id_} NOT GLOB '*[^0-9A-Za-z_-]*'" for id_ in ids)
+    return " AND ".join([f"substr({data}, 1, 2) = '{LEAST}'", *named])
 
 
-def tables(db: Snapshot) -> list[str]:
-    """The names of all tables."""
-    return [str(row[0]) for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+def latest(column: str) -> str:
+    """The question for the latest of times, of which some may be no numbers."""
+    return f"max(CASE WHEN typeof({column}) = 'integer' THEN {column} END)"
 
 
-def columns(db: Snapshot, table: str) -> list[str]:
-    """The names of a table's columns."""
-    return [str(row[1]) for row in db.rows(f'PRAGMA table_info("{table}")')]
+def a_time(value: Any) -> int:
+    """A time in milliseconds; nothing where the column holds something else."""
+    return value if isinstance(value, int) and 0 <= value < MAX_TIME else 0
 
 
-def of_session(db: Snapshot, table: str, native: str) -> dict[str, Any]:
+def of_session(db: Guarded, table: str, native: str) -> dict[str, Any]:
     """A session's own row."""
-    found = db.rows(f'SELECT * FROM "{table}" WHERE id = ?', native)
-    names = columns(db, table)
-    return {name: _plain(value) for row in found for name, value in zip(names, row, strict=True)}
+    return next(_held(db, table, "id", native), dict[str, Any]())
 
 
-def beside(db: Snapshot, table: str, native: str, told: frozenset[str]) -> Iterator[bytes]:
+def beside(db: Guarded, table: str, native: str, told: frozenset[str]) -> Iterator[bytes]:
     """The session's own row, and every row about it in a table that the document does not tell."""
     yield codec.encode({"table": table, "row": of_session(db, table, native)}) + b"\n"
-    for other in tables(db):
-        names = columns(db, other)
+    for other, names in db.columns().items():
         if "session_id" in names and other not in told:
-            for row in db.rows(f'SELECT * FROM "{other}" WHERE session_id = ?', native):
-                held = {name: _plain(value) for name, value in zip(names, row, strict=True)}
-                yield codec.encode({"table": other, "row": held}) + b"\n"
+            for row in _held(db, other, "session_id", native):
+                yield codec.encode({"table": other, "row": row}) + b"\n"
 
 
-def joined(ids: dict[str, str], data: Any) -> bytes:
+def _held(db: Guarded, table: str, column: str, native: str) -> Iterator[dict[str, Any]]:
+    """Rows as they were stored; columns that are computed are no evidence."""
+    names = db.columns()[table]
+    query = f"FROM {quoted(table)} WHERE {quoted(column)} = ?"
+    for row in db.values([quoted(name) for name in names], query, native):
+        yield {name: _plain(value) for name, value in zip(names, row, strict=True)}
+
+
+def joined(ids: dict[str, Any], data: Any) -> bytes:
     """The ids of a row and its content, which is kept as it was written; what is no object is a field of its own."""
     if isinstance(data, str) and data.startswith(LEAST):
-        return codec.encode(ids)[:-1] + b"," + data[1:].encode("utf-8", "surrogatepass").replace(b"\n", b" ")
-    return codec.encode(ids | ({} if data == "{}" else {"data": _plain(data)}))
+        return codec.encode(_named(ids))[:-1] + b"," + data[1:].encode("utf-8", "surrogateescape").replace(b"\n", b" ")
+    return codec.encode(_named(ids) | ({} if data == "{}" else {"data": _plain(data)}))
+
+
+def _named(ids: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in ids.items()}
 
 
 def _plain(value: Any) -> Any:
+    """A value that JSON has; bytes that are no text are told by their numbers."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return value.hex() if isinstance(value, bytes) else value
 
 

@@ -11,10 +11,13 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import apsw
+
+from muniment.sources import databases
+from muniment.sources.databases import Guarded
 
 T = TypeVar("T")
 Signature = tuple[tuple[int, int, int], ...]
@@ -22,15 +25,25 @@ Signature = tuple[tuple[int, int, int], ...]
 _TRIES = 5
 
 
-class Snapshot:
-    """A database to be asked."""
+class Snapshot(Guarded):
+    """A database to be asked, and what can be read of it where it is damaged."""
 
-    def __init__(self, db: apsw.Connection) -> None:
-        self.db = db
+    def __init__(self, db: apsw.Connection, size: int) -> None:
+        super().__init__(db, size)
+        self.size = size
+        self.asked: dict[str, Guarded] = {}
+        """Where the sessions of a table are read: here, or in what was salvaged."""
+        self._salvaged: tuple[Guarded, list[str]] | None = None
 
-    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The answer to one question."""
-        return cast("list[tuple[Any, ...]]", self.db.execute(query, values).fetchall())  # pyright: ignore[reportUnknownMemberType]
+    @property
+    def most_bytes(self) -> int:
+        """Of one session: more than what is stored with names for every row comes of rows that are told twice."""
+        return 8 * self.size + (64 << 20)
+
+    def salvaged(self) -> tuple[Guarded, list[str]]:
+        """A copy of every row that can be read, and the tables that miss some."""
+        self._salvaged = self._salvaged or databases.salvage(self)
+        return self._salvaged
 
 
 _open: dict[Path, tuple[Signature, Snapshot]] = {}
@@ -42,8 +55,10 @@ def consistently(path: Path, ask: Callable[[Snapshot], T]) -> T:
     for _ in range(_TRIES):
         before = _signature(path)
         try:
-            answer = ask(_snapshot(path, before))
-        except apsw.Error:
+            known = _snapshot(path, before)
+            known.begin()
+            answer = ask(known)
+        except databases.ERRORS:
             if before == _signature(path):
                 raise
             continue
@@ -75,7 +90,7 @@ def _snapshot(path: Path, signature: Signature) -> Snapshot:
         return known[1]
     if known:
         del _open[path]
-        known[1].db.close()
+        known[1].close()
     made = _copied(path) if signature[1][0] else _as_it_lies(path)
     _open[path] = (signature, made)
     return made
@@ -83,7 +98,7 @@ def _snapshot(path: Path, signature: Signature) -> Snapshot:
 
 def _as_it_lies(path: Path) -> Snapshot:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return Snapshot(apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags))
+    return Snapshot(apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags), path.stat().st_size)
 
 
 def _copied(path: Path) -> Snapshot:
@@ -92,7 +107,7 @@ def _copied(path: Path) -> Snapshot:
         copy = Path(folder) / "copy.db"
         shutil.copyfile(path, copy)
         shutil.copyfile(_log_of(path), _log_of(copy))
-        made = Snapshot(apsw.Connection(str(copy)))
+        made: Any = apsw.Connection(str(copy))
         for pragma in ("locking_mode = EXCLUSIVE", "wal_checkpoint(TRUNCATE)", "journal_mode = DELETE"):
-            made.rows(f"PRAGMA {pragma}")
-        return made
+            made.execute(f"PRAGMA {pragma}").fetchall()
+        return Snapshot(made, copy.stat().st_size)

@@ -31,6 +31,20 @@ _BESIDE = ("session_diff", "todo", "session_share", "session/share")
 _NO_SESSIONS = frozenset({"message", "part", "share"})
 """What else the earliest layout has beside its sessions."""
 
+PLACES = tuple(
+    f"{top}{STORAGE}/{below}"
+    for top in ("", f"{PROJECT}/*/")
+    for below in (
+        f"{SESSION}/*/{{id}}.json",
+        "message/{id}/*.json",
+        "part/*/*.json",
+        f"{SESSION}/message/{{id}}/*.json",
+        f"{SESSION}/part/{{id}}/*/*.json",
+        *(f"{folder}/{{id}}.json" for folder in _BESIDE),
+    )
+)
+"""Which files a session of these versions has, as patterns of `sources.places`."""
+
 Said = list[tuple[SourceFile, list[SourceFile]]]
 """Every message with its parts."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Facts, Loss, Round
-from muniment.sources.base import Claim, Found, InstructionFiles, MediaBytes, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, MediaBytes, Move, Source
 from muniment.sources.lines import Record
 from muniment.sources.pi import claims, find, place, read, write
 from muniment.sources.pi.tools import TOOLS
@@ -35,6 +35,9 @@ class Pi(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return read.read(records, facts)

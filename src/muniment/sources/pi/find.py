@@ -14,11 +14,13 @@ from typing import Any
 
 from muniment import files
 from muniment.model import codec
-from muniment.sources.base import Found, found_session, head_of, source_file
+from muniment.sources.base import Found, found_session, head_of, is_redacted, source_file
 from muniment.sources.pi.records import BYTE_ORDER_MARK
+from muniment.sources.places import Places
 
 NAME = "pi"
 FOLDER = "sessions"
+PLACES = Places(main=(f"{FOLDER}/--*--/*.jsonl", f"{FOLDER}/*.jsonl", "*Z_{id}.jsonl"))
 NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
 
 _LOOKED_AT = 20
@@ -111,7 +113,8 @@ def _native_id(path: Path) -> str:
     except ValueError:
         cut = _ID.search(line)
         own = cut[1].decode("utf-8", "replace") if cut else None
-    if _HEADER.match(line) and isinstance(own, str) and own:
-        return own
+    told = own if _HEADER.match(line) and isinstance(own, str) and own else None
     named = NAMED.fullmatch(path.name)
+    if told and (named is None or not is_redacted(told)):
+        return told
     return named[1] if named else hashlib.sha256(line).hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from muniment.model import Event, Facts, Round
-from muniment.sources.base import Claim, Found, Hints, InstructionFiles, Move, Source
+from muniment.sources.base import Claim, FileRole, Found, Hints, InstructionFiles, Move, Source
 from muniment.sources.lines import Record
 from muniment.sources.qwen import claims, events, find, place, read
 from muniment.sources.qwen.tools import TOOLS
@@ -36,6 +36,9 @@ class Qwen(Source):
 
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
+
+    def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
+        return find.PLACES.own(name, role, native_id)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
         return read.read(records, facts)

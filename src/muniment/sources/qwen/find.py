@@ -15,6 +15,7 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.places import Places
 
 NAME = "qwen"
 PROJECTS = "projects"
@@ -22,6 +23,11 @@ CHATS = "chats"
 ARCHIVE = "archive"
 AGENTS = "subagents"
 BACKUPS = "file-history"
+PLACES = Places(
+    main=(f"{PROJECTS}/*/{CHATS}/{{id}}.jsonl", f"{PROJECTS}/*/{CHATS}/{ARCHIVE}/{{id}}.jsonl"),
+    sidechain=(f"{PROJECTS}/*/{AGENTS}/{{id}}/**/agent-*.jsonl", f"{PROJECTS}/*/agent-*.jsonl"),
+    side=(f"{PROJECTS}/*/{AGENTS}/{{id}}/**", f"{BACKUPS}/{{id}}/**"),
+)
 
 _LOOKED_AT = 20
 _TYPES = ("user", "assistant", "tool_result", "system")

@@ -23,7 +23,7 @@ from muniment.sources.dialect import Dialect
 from muniment.sources.lines import Record, too_long
 from muniment.sources.recorded import lines, parts
 
-_TAKEN = frozenset({"title", "agent-name", "link"})
+_TAKEN = frozenset({"title", "agent-name", "link", "running-total"})
 """Names of quiet events that speak for a whole session; a harness's own event of that name must not."""
 
 

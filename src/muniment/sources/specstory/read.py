@@ -63,18 +63,18 @@ class Reader:
     def _put(self, kind: bytes, raw: str, record: Record) -> None:
         ref = Ref(record.offset, record.length)
         if kind == markdown.TOOL:
-            self.round.add(tools.tool(raw, ref))
+            self.round.add_to_latest(tools.tool(raw, ref))
         elif kind == markdown.THINK:
-            self.round.add(Thinking(told.thought(raw), ref=ref))
+            self.round.add_to_latest(Thinking(told.thought(raw), ref=ref))
         elif kind == markdown.TEXT:
-            self.round.add(Text(told.trimmed(raw), ref))
+            self.round.add_to_latest(Text(told.trimmed(raw), ref))
         elif kind == markdown.TWIN:
-            self.round.add(quiet("twin of a tool", ref, raw))
+            self.round.add_to_latest(quiet("twin of a tool", ref, raw))
         elif kind == markdown.HEAD:
             self._head(raw, ref)
         elif record.length:
             what = too_long(record) or "not a piece of a history"
-            self.round.add(Unknown(kind="damaged", damage=what, ref=ref))
+            self.round.add_to_latest(Unknown(kind="damaged", damage=what, ref=ref))
 
     def _head(self, raw: str, ref: Ref) -> None:
         title, session, at = told.head(raw)
