@@ -105,11 +105,15 @@ def unreadable(archive: Archive, inscribe: Inscribe, home: Path) -> Path:
     return path
 
 
-def test_what_a_rebuild_on_the_way_could_not_read_is_told(inscribe: Inscribe, unreadable: Path) -> None:
-    (failed,) = inscribe()
-    assert (failed.what, failed.path) == ("failed", str(unreadable))
-    assert failed.note
+def test_what_a_rebuild_on_the_way_could_not_read_is_told(
+    archive: Archive, inscribe: Inscribe, unreadable: Path
+) -> None:
+    """It is told once, and the session stays: its rounds have what its evidence lost."""
+    (damaged,) = inscribe()
+    assert (damaged.what, damaged.path) == ("damaged", str(unreadable))
+    assert damaged.note
     assert inscribe() == []
+    assert [row.rounds for row in archive.sessions()] == [3]
 
 
 @pytest.mark.parametrize("name", ["inscribe", "append"])
@@ -123,7 +127,7 @@ def test_every_command_that_rebuilds_tells_it(archive: Archive, unreadable: Path
         env=dict(archive.env),
         input=json.dumps({"transcript_path": str(other)}) if hook else None,
     )
-    assert f"failed: {unreadable}" in done.output
+    assert f"damaged: {unreadable}" in done.output
     assert done.exit_code == 1
 
 

@@ -344,7 +344,7 @@ def test_the_stored_half_is_checked_against_its_lines(rescued: Archive) -> None:
     assert checked.problems == []
     rescued.shelf(rescued.session(LOST)).round_file(2).unlink()
     (checked,) = rescued.check_stored([LOST])
-    assert [problem.what for problem in checked.problems] == ["round files differ from the evidence: [2]"]
+    assert [problem.what for problem in checked.problems] == ["the round file differs from the evidence"]
 
 
 # -- what the doctor says

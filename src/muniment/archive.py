@@ -33,12 +33,14 @@ from muniment import (
 )
 from muniment.errors import Ambiguous, NotFound
 from muniment.export import Exported, Request
-from muniment.inscribe import Outcome
+from muniment.inscribe import Outcome, key_path
 from muniment.model import Facts, Round, codec
 from muniment.model.engagements import Ingested
 from muniment.restore import Restored, Target
+from muniment.sources import finding
 from muniment.sources.base import Found
 from muniment.store import carried, engagements, index, roster, rounds
+from muniment.store.damage_table import Damage
 from muniment.store.index import Index
 from muniment.store.layout import Layout, Shelf
 from muniment.store.roster import Roster
@@ -64,10 +66,10 @@ class Archive:
     def __init__(self, root: str | Path | None = None, env: Mapping[str, str] = os.environ) -> None:
         os.umask(0o077)
         self.env = env
-        self.unreadable: list[Path] = []
-        """Files and folders that the latest search met and could not read."""
+        self.unreadable: dict[Path, str] = {}
+        """Files, folders and parts of databases that the latest search could not read, and why."""
         self.not_rebuilt: list[Outcome] = []
-        """Sessions that an index which had to be built anew is without; the next run reports them."""
+        """Sessions that could not be built anew wholly with the index; the next run reports them."""
         self.layout = Layout(config.store_root(str(root) if root else None, env))
 
     # -- in
@@ -77,8 +79,8 @@ class Archive:
         self.unreadable.clear()
         with files.noting_refused(self.unreadable):
             if not paths:
-                return list(sources.find_everywhere(self.env, self.unreadable))
-            return [found for path in paths for found in sources.find_in(path, self.env, self.unreadable)]
+                return list(sources.find_everywhere(self.env))
+            return [found for path in paths for found in sources.find_in(path, self.env)]
 
     def plan(self, found: Iterable[Found]) -> batch.Plan:
         """What of it is new or has changed. An index that is lost or too old is built anew first."""
@@ -88,7 +90,7 @@ class Archive:
         return batch.plan(self.layout, found)
 
     def _rebuilt(self, outcome: Outcome) -> None:
-        if outcome.what == "failed":
+        if outcome.what in ("failed", "damaged"):
             self.not_rebuilt.append(outcome)
 
     def run(
@@ -100,17 +102,21 @@ class Archive:
         batch.run(self.layout, plan, report, waiting)
 
     def take_up(
-        self, report: Callable[[Outcome], None] = lambda _: None, waiting: Callable[[], None] = lambda: None
+        self,
+        found: Iterable[Found] = (),
+        report: Callable[[Outcome], None] = lambda _: None,
+        waiting: Callable[[], None] = lambda: None,
     ) -> None:
-        """Put sessions into the index that a run which was cut off left in the store without it."""
+        """Put sessions into the index that a run which was cut off left in the store without it, and mend those that
+        are damaged, with what was found of their sources."""
         if index.exists(self.layout):
-            reindex.take_up(self.layout, report, waiting)
+            reindex.take_up(self.layout, found, report, waiting)
 
     def inscribe(self, paths: Sequence[Path] = (), report: Callable[[Outcome], None] = lambda _: None) -> int:
         """Find, and inscribe what is new; gives the number of sessions found."""
         found = self.find(paths)
         self.run(self.plan(found), report)
-        self.take_up(report)
+        self.take_up(found, report)
         return len(found)
 
     # -- looking
@@ -393,23 +399,38 @@ class Archive:
         from muniment import check
 
         for found in self.find(paths):
-            yield from check.check_found(found)
+            try:
+                yield from list(check.check_found(found))
+            except Exception as error:  # a session that cannot be checked is named, and the others are
+                with files.noting_refused(self.unreadable):
+                    finding.note(sources.named(found.source), Path(key_path(found)), error)
 
-    def check_stored(self, names: Sequence[str] = ()) -> Iterator[check.Checked]:
-        """Check what is in the archive: all of it, or these sessions."""
-        from muniment import check
+    def check_stored(
+        self, names: Sequence[str] = (), waiting: Callable[[], None] = lambda: None
+    ) -> Iterator[check.Checked]:
+        """Check what is in the archive: all of it, or these sessions. Damage is marked in the index."""
+        from muniment import integrity
 
-        chosen = [self.session(name) for name in names] if names else self.sessions()
-        for session in chosen:
-            yield from check.check_stored(self.shelf(session))
+        chosen = [self.session(name) for name in names]
+        keys = [(session.agent_id, session.session_id) for session in chosen]
+        return integrity.check_archive(self.layout, keys if names else None, waiting)
+
+    def damage(self, session: Listed) -> list[Damage]:
+        """What is known to be damaged of a session."""
+        with Index(self.layout) as known:
+            return [one for one in known.damage() if one.session_id == session.session_id]
 
     def doctor(self, secrets: bool = False) -> doctor.Diagnosis:
         """What is at risk on this machine and in this archive; secrets are looked for if that is asked for."""
-        return doctor.diagnose(self.layout, self.find(), self.env, self.unreadable, secrets)
+        found = self.find()
+        with files.noting_refused(self.unreadable):
+            return doctor.diagnose(self.layout, found, self.env, self.unreadable, secrets)
 
     def lost(self) -> list[Found]:
         """Sessions of which only what an agent's history has is left; `plan` and `run` put that into the archive."""
-        return rescue.lost(self.layout, self.find(), self.env)
+        found = self.find()
+        with files.noting_refused(self.unreadable):
+            return rescue.lost(self.layout, found, self.env)
 
     def reindex(self, report: Callable[[Outcome], None] = lambda _: None) -> int:
         """Build every index, document and round file anew from the evidence; gives the number of sessions."""

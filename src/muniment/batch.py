@@ -11,7 +11,8 @@ import contextlib
 import gc
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ from msgspec import Struct, structs
 
 from muniment import files, moving, sources
 from muniment import inscribe as one
+from muniment.errors import Damaged
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
+from muniment.inscribe.rebuilding import look_up, progress_of, tasks_of
 from muniment.inscribe.workers import Worker, conversation, workers
-from muniment.sources.base import Found
+from muniment.sources.base import Found, SourceFile
 from muniment.store import edits, evidence, index, listings, roster, versions
+from muniment.store.damage_table import Of
 from muniment.store.index import Index
 from muniment.store.layout import Layout
 from muniment.store.roster import Roster
@@ -58,11 +62,23 @@ def plan(layout: Layout, found: Iterable[Found]) -> Plan:
     """Compare what was found with what is known; reads no session but those whose id may have changed."""
     registered = roster.load(layout)
     if not index.exists(layout):
-        return _plan(list(found), {}, {}, lambda _: ({}, {}), registered)
+        return _plan(list(found), {}, {}, lambda _: _Known(), registered)
     with Index(layout) as known:
         seen, agents = known.seen(), known.agents()
         same = [_as_known(session, seen, agents, layout) for session in found]
-        return _plan(same, seen, agents, lambda s: (_progress(known, s), known.tags(s)), registered)
+        return _plan(same, seen, agents, partial(_look_up, known), registered)
+
+
+class _Known(Struct, frozen=True):
+    """What a task needs to know of its session."""
+
+    progress: dict[str, dict[str, bytes]] = {}
+    tags: dict[int, str] = {}
+    manifests: dict[str, bytes] = {}
+
+
+def _look_up(known: Index, session_id: str) -> _Known:
+    return _Known(progress_of(known, session_id), known.tags(session_id), known.manifests(session_id))
 
 
 def _as_known(session: Found, seen: Mapping[str, Seen], agents: Mapping[str, str], layout: Layout) -> Found:
@@ -73,24 +89,24 @@ def _as_known(session: Found, seen: Mapping[str, Seen], agents: Mapping[str, str
     if not unnamed or session.main is None or signature == one.signature(session):
         return session
     folder = layout.shelf(agents[id_], id_).evidence
-    manifest = evidence.load(folder)
-    if manifest is None or manifest.main is None or manifest.source != session.source:
-        return session
-    if versions.compare(folder, manifest.main, session.main, source) != "extends":
+    try:
+        manifest = evidence.load(folder)
+        if manifest is None or manifest.main is None or manifest.source != session.source:
+            return session
+        if versions.compare(folder, manifest.main, session.main, source) != "extends":
+            return session
+    except Damaged:  # whoever inscribes it mends what is known of it first
+        return structs.replace(session, session_id=id_)
+    except Exception:  # a session that cannot be read fails when it is inscribed, by its name
         return session
     return structs.replace(session, session_id=id_, native_id=manifest.native_id)
-
-
-def _progress(known: Index, session_id: str) -> dict[str, dict[str, bytes]]:
-    rows = known.rows("SELECT DISTINCT version FROM progress WHERE session_id = ?", session_id)
-    return {version: known.progress(session_id, version) for (version,) in rows}
 
 
 def _plan(
     found: list[Found],
     seen: dict[str, Seen],
     agents: dict[str, str],
-    known: Callable[[str], tuple[dict[str, dict[str, bytes]], dict[int, str]]],
+    known: Callable[[str], _Known],
     registered: Roster,
 ) -> Plan:
     tasks: list[Task] = []
@@ -103,7 +119,8 @@ def _plan(
             unchanged += 1
             continue
         agent_id = agents.get(session.session_id) or _bucket(session, registered)
-        tasks.append(Task(session, agent_id, signature, *known(session.session_id)))
+        own = known(session.session_id)
+        tasks.append(Task(session, agent_id, signature, own.progress, own.tags, manifests=own.manifests))
     return Plan(tuple(tasks), unchanged)
 
 
@@ -124,7 +141,57 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
         left = [task.found for task in todo.tasks]
         while left:
             wave, left = _first_of_each(left)
-            carry_out(layout, plan(layout, wave), report)
+            _carry_out_mending(layout, wave, report)
+
+
+def _carry_out_mending(layout: Layout, wave: list[Found], report: Report) -> None:
+    """Inscribe; a session whose evidence proves to be damaged is mended first, and then inscribed all the same."""
+    hurt: dict[str, tuple[SourceFile, ...]] = {}
+
+    def hear(outcome: Outcome) -> None:
+        if outcome.what == "failed" and outcome.problems:
+            hurt[outcome.session_id] = next(f.files for f in wave if f.session_id == outcome.session_id)
+        else:
+            report(outcome)
+
+    carry_out(layout, plan(layout, wave), hear)
+    if hurt:
+        mend(layout, [(id_, version) for id_ in hurt for version in ("", *_versions(layout, id_))], hurt, report)
+        again = plan(layout, [found for found in wave if found.session_id in hurt])
+        carry_out(layout, Plan(tuple(structs.replace(task, tried=True) for task in again.tasks), 0), report)
+
+
+def _versions(layout: Layout, session_id: str) -> list[str]:
+    with Index(layout) as known:
+        agent_id = known.agents().get(session_id)
+    return versions.names(layout.shelf(agent_id, session_id)) if agent_id else []
+
+
+def mend(layout: Layout, hurt: Sequence[Of], sources_of: Mapping[str, tuple[SourceFile, ...]], report: Report) -> None:
+    """Derive versions of sessions anew that are damaged, with what the sources still have of the evidence.
+
+    The caller holds the lock."""
+    with Index(layout) as known:
+        agents = known.agents()
+        formers = {id_: look_up(known, id_) for id_, _ in hurt}
+    tasks = [
+        structs.replace(task, marked=True)
+        for id_, version in hurt
+        if id_ in agents
+        for shelf in [layout.shelf(agents[id_], id_)]
+        for task in tasks_of(shelf, agents[id_], version, formers[id_], sources_of.get(id_, ()))
+    ]
+    for wave in waves(tuple(tasks)):
+        carry_out(layout, Plan(wave, 0), report)
+
+
+def waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:
+    """Versions of one session one after the other."""
+    left: list[Task] = list(tasks)
+    while left:
+        wave: dict[str, Task] = {task.found.session_id: task for task in reversed(left)}
+        left = [task for task in left if wave[task.found.session_id] is not task]
+        yield tuple(wave.values())
 
 
 def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None = None) -> None:
@@ -140,8 +207,7 @@ def carry_out(layout: Layout, now: Plan, report: Report, database: Path | None =
 
 @contextlib.contextmanager
 def _cleared(layout: Layout) -> Generator[None]:
-    """What a killed run, or a session that failed, left where sessions are put together, goes."""
-    shutil.rmtree(layout.unseen, ignore_errors=True)
+    """What a session that failed left where sessions are put together, goes."""
     try:
         yield
     finally:
@@ -230,7 +296,8 @@ class _Writer:
             self.syncing.wait()
         self.target.commit()
         for path in self.obsolete:
-            Path(path).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a folder that somebody put in its place
+                Path(path).unlink(missing_ok=True)
         self.obsolete = []
         self.uncommitted = self.synced = 0
 
@@ -314,12 +381,17 @@ class _Writer:
         key = self.target.session_key(row.session_id, row.agent_id, row.facts.source)
         if message.moved:
             self.target.put_version(key, *message.moved)
+            self.target.set_aside(row.session_id, message.moved[0])
         if message.version:
             self.target.put_version(key, message.version, message.source_path, row.facts)
         else:
             self.target.put_session(key, row)
         self.begun = {w: (k, b) for w, (k, b) in self.begun.items() if b.session_id != row.session_id}
         self.target.put_state(message.source_path, row.session_id, message.version, message.signature, message.progress)
+        if message.manifest:
+            self.target.put_manifest(row.session_id, message.version, message.manifest)
+        if message.damage is not None:
+            self.target.mark_damage(row.session_id, message.version, message.damage, tried=True)
         self.obsolete += message.obsolete
         self.uncommitted += row.source_bytes
         self._sync_early()

@@ -12,21 +12,19 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct, structs
 
 from muniment import sources
-from muniment.errors import StoreError
-from muniment.inscribe import stand_in
 from muniment.model import Facts, Loss, Media, Message, Problem, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.sources import salvage
-from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Found, Move, Source, SourceFile
+from muniment.sources.base import CONVERSATION, DOCUMENT, Claim, Former, Found, Move, Source, SourceFile
 from muniment.sources.lines import records
-from muniment.store import document, escape, evidence, page, parse, rounds
-from muniment.store.layout import Shelf
+from muniment.store import document, escape, evidence, parse, rounds
 
 DAMAGED = "damaged"
+"""Note of a report: the archive is not what its own evidence says (`integrity`)."""
 
 ABOUT = ("time", "id", "parent", "message id", "model", "usage")
 """Claims of a record about itself: one that is there again may be hung elsewhere, or its cost taken off."""
@@ -65,7 +63,9 @@ class Checked(Struct):
     problems: list[Problem] = []
     losses: list[Loss] = []
     note: str = ""
-    """`DAMAGED`, where the archive is not what its own evidence says."""
+    """`DAMAGED`, or nothing."""
+    version: str = ""
+    """Of the session, if it is not the current one."""
 
     @property
     def lossless(self) -> bool:
@@ -80,61 +80,11 @@ def check_found(found: Found) -> Iterator[Checked]:
     source = sources.named(found.source)
     for file in found.files:
         if file.role in ("main", "sidechain"):
-            yield check_transcript(source, _facts(found, file), file, partial(source.content, file))
+            yield check_transcript(source, facts_of(found, file), file, partial(source.content, file))
 
 
-def check_stored(shelf: Shelf) -> Iterator[Checked]:
-    """Check a stored session: its evidence is read again and compared with the rounds and documents beside it."""
-    try:
-        yield from _check_stored(shelf)
-    except StoreError as error:
-        problem = Problem(str(shelf.evidence), 0, error.message)
-        yield Checked(str(shelf.evidence), shelf.folder.name, problems=[problem], note=DAMAGED)
-
-
-def _check_stored(shelf: Shelf) -> Iterator[Checked]:
-    manifest = evidence.load(shelf.evidence)
-    if manifest is None or not manifest.files:
-        raise StoreError("there is no evidence", "restore it from a backup, or inscribe the session again")
-    for kept in manifest.files:
-        for _ in evidence.read(shelf.evidence, kept):
-            pass  # reading compares every frame with its hash
-    source = sources.named(manifest.source)
-    found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, (), manifest.native_id)
-    half = stand_in(manifest.files)
-    for kept in manifest.files:
-        if kept.role in ("main", "sidechain") or kept is half:
-            file = SourceFile(kept.path, kept.name, kept.role, kept.size, 0, id=kept.id)
-            made = Checked(kept.path, manifest.session_id, restored=True, stable=True)
-            if kept is not half:  # which is no transcript that an export could be compared with
-                pieces = partial(evidence.read, shelf.evidence, kept)
-                made = check_transcript(source, _facts(found, file), file, pieces)
-            own = shelf.sidechain(kept.id) if kept.role == "sidechain" and kept.id else shelf
-            _compare_stored(own, source, _facts(found, file), evidence.read(shelf.evidence, kept), made)
-            yield made
-
-
-def _compare_stored(shelf: Shelf, source: Source, facts: Facts, pieces: Iterable[bytes], into: Checked) -> None:
-    """The rounds and the document on disk must be what the evidence gives."""
-    fresh = _inscribed(source, facts, source.open(into.path, pieces))
-    wrong: list[Problem] = []
-    stale = [r.number for r in fresh.rounds if _stored_round(shelf, r.number) != rounds.encode(r)]
-    if stale:
-        wrong.append(Problem(str(shelf.rounds), 0, f"round files differ from the evidence: {stale[:5]}"))
-    if page.load_body(shelf.document) != fresh.body:
-        wrong.append(Problem(str(shelf.document), 0, "the document differs from the evidence"))
-    into.problems += wrong
-    into.note = DAMAGED if wrong else ""
-
-
-def _stored_round(shelf: Shelf, number: int) -> bytes:
-    try:
-        return shelf.round_file(number).read_bytes()
-    except FileNotFoundError:
-        return b""
-
-
-def _facts(found: Found, file: SourceFile) -> Facts:
+def facts_of(found: Found, file: SourceFile) -> Facts:
+    """What is known of a transcript before it is read."""
     side = file.id if file.role == "sidechain" else None
     half = file.role == "history"
     return Facts(found.session_id, found.source, native_id=found.native_id, sidechain=side, prompts_only=half)
@@ -144,7 +94,7 @@ def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Cal
     """Run all roads for one transcript."""
     checked = Checked(file.path, facts.session_id, export={}, document={}, not_carried={}, problems=[], losses=[])
     checked.restored = _restores(pieces)
-    stored = _inscribed(source, facts, source.open(file.name, pieces()))
+    stored = inscribed(source, facts, source.open(file.name, pieces()))
     checked.problems = [problem for r in stored.rounds for problem in r.problems(file.path)]
     ours = _claims(source, source.open(file.name, pieces()))
     _compare_document(ours.latest, stored.body, checked, stored.media)
@@ -154,12 +104,12 @@ def check_transcript(source: Source, facts: Facts, file: SourceFile, pieces: Cal
     exported = list(source.write(stored.rounds, stored.facts, Move(), stored.media.__getitem__, checked.losses))
     theirs = _claims(source, exported)
     _compare(ours, theirs, checked)
-    again = _inscribed(source, facts, exported)
+    again = inscribed(source, facts, exported)
     checked.stable = again.body == stored.body
     return checked
 
 
-class _Inscribed(Struct):
+class Inscribed(Struct):
     """A session as the store would hold it."""
 
     rounds: list[Round]
@@ -168,16 +118,18 @@ class _Inscribed(Struct):
     media: dict[str, bytes]
 
 
-def _inscribed(source: Source, facts: Facts, pieces: Iterable[bytes]) -> _Inscribed:
+def inscribed(source: Source, facts: Facts, pieces: Iterable[bytes], folder: str = "") -> Inscribed:
+    """What the store would hold of these bytes; `folder` is what the document's links to media begin with."""
     made: list[Round] = []
     media: dict[str, bytes] = {}
-    for round_ in source.read_on(records(pieces), facts, lambda number: made[number - 1]):
+    former = Former(lambda number: made[number - 1], lambda: facts)
+    for round_ in source.read_on(records(pieces), facts, former):
         media |= round_.media
         made.append(rounds.decode(rounds.encode(round_)))
         facts = facts.after(round_)
     messages = [message for round_ in made for message in round_.messages]
-    body = document.SEPARATOR.encode().join(document.render(messages, facts.session_id))
-    return _Inscribed(made, facts, body, media)
+    body = document.SEPARATOR.encode().join(document.render(messages, folder or facts.session_id))
+    return Inscribed(made, facts, body, media)
 
 
 def _restores(pieces: Callable[[], Iterable[bytes]]) -> bool:
@@ -210,10 +162,25 @@ class _Claims(Struct):
 
 def _claims(source: Source, pieces: Iterable[bytes]) -> _Claims:
     found = _Claims({}, {})
+    known: dict[bytes, str] = {}
     for record in source.objects(records(pieces)):
-        for claim in salvage.claims(source, record):
-            found.add(claim)
+        claims = list(salvage.claims(source, record))
+        if not _is_copy(claims, known):
+            for claim in claims:
+                found.add(claim)
     return found
+
+
+def _is_copy(claims: list[Claim], known: dict[bytes, str]) -> bool:
+    """Whether a record says at the same time what another said: an agent may write it again under a new id."""
+    own = next((claim.key for claim in claims if claim.field == "id"), None)
+    if own is None or not any(claim.field == "time" and claim.value for claim in claims):
+        return False
+    said = [c for c in claims if c.field not in ("id", "parent", "usage") and not c.field.startswith("field:")]
+    content = hashlib.blake2b(digest_size=12)
+    for claim in said:
+        content.update(f"{claim.key.removeprefix(own)} {claim.field} ".encode() + _hash(claim))
+    return len(said) > 1 and known.setdefault(content.digest(), own) != own
 
 
 def _hash(claim: Claim) -> bytes:
@@ -246,7 +213,7 @@ def _compare(ours: _Claims, theirs: _Claims, into: Checked) -> None:
     into.rehung = into.export.get("parent", Tally()).changed
 
 
-def _compare_rounds(ours: dict[tuple[str, str], bytes], stored: _Inscribed, into: Checked) -> None:
+def _compare_rounds(ours: dict[tuple[str, str], bytes], stored: Inscribed, into: Checked) -> None:
     """What the rounds of a source that is only read hold, wherever they hold it."""
     held = {pair for r in stored.rounds for message in r.messages for pair in _held(message, stored.media)}
     for (_, field), value in ours.items():
@@ -283,12 +250,12 @@ def _is_conversation(field: str) -> bool:
 def _compare_document(ours: dict[tuple[str, str], bytes], body: bytes, into: Checked, media: dict[str, bytes]) -> None:
     """What the document says, whoever reads it, against what the source says."""
     source = Counter((field, value) for (_, field), value in ours.items() if field in DOCUMENT)
-    page = Counter(
-        (field, value) for message in parse.parse(escape.from_bytes(body)) for field, value in _said(message, media)
-    )
+    messages = list(parse.parse(escape.from_bytes(body)))
+    page = Counter((field, value) for message in messages for field, value in _said(message, media))
+    shown = Counter(_digest(text) for message in messages for text in _strings_shown(message))
     for (field, value), count in source.items():
         tally = into.document.setdefault(field, Tally())
-        kept = min(count, page[field, value])
+        kept = min(count, page[field, value] + shown[value])
         tally.equal += kept
         tally.lost += count - kept
     for (field, value), count in page.items():
@@ -320,6 +287,22 @@ def _said(message: Message, media: dict[str, bytes]) -> Iterator[tuple[str, byte
                 text = getattr(block, "text", None)
                 if text is not None:
                     yield "text", _digest(text)
+
+
+def _strings_shown(message: Message) -> Iterator[str]:
+    """Every string of the parts that are shown as they came, because nobody knows what they are."""
+    for block in message.blocks:
+        if isinstance(block, Unknown):
+            yield from _strings(block.value)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (text for item in cast("list[Any]", value) for text in _strings(item))
+    elif isinstance(value, dict):
+        yield from (text for item in codec.mapping(value).values() for text in _strings(item))
 
 
 def _image_digest(block: Media, media: dict[str, bytes]) -> bytes:

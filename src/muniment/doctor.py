@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
-from muniment import batch, files, reindex, rescue, sources
-from muniment.errors import MunimentError, StoreError
+from muniment import batch, files, reindex, rescue, scanning, sources
 from muniment.inscribe import Task, key_path
-from muniment.secrets import new_key
-from muniment.secrets.places import in_round
 from muniment.sources.base import Found
-from muniment.store import evidence, index, rounds, versions
+from muniment.store import evidence, index, versions
+from muniment.store.damage_table import Damage
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf
-from muniment.store.session_table import Listed
+from muniment.store.layout import Layout
 
 DAY = 86_400
 SOON_DAYS = 7
@@ -37,15 +33,20 @@ class AtRisk(Struct, frozen=True):
 
 
 class SecretsAtRest(Struct, frozen=True):
-    """What a look at the latest sessions found of secrets; `muniment secrets` looks at all of them."""
+    """What is known of secrets in the archive; `muniment secrets` searches all of it."""
 
     sessions: tuple[str, ...]
     """The ones that hold any."""
     secrets: int
-    """Different ones."""
+    """How many: those of each session, in which equal ones count once."""
     looked_at: int
-    """Sessions that were searched, of `of`."""
+    """Sessions that were searched whole, of `of`."""
     of: int
+
+    @property
+    def none(self) -> bool:
+        """Whether there are none for certain: every session was searched."""
+        return not self.secrets and self.looked_at == self.of
 
 
 class Diagnosis(Struct, frozen=True):
@@ -61,54 +62,89 @@ class Diagnosis(Struct, frozen=True):
     """Sessions gone from disk that an agent's history knows; what it has of them is not all in the archive."""
     rescued: tuple[str, ...]
     """Sessions of which the archive has what a history had: the prompts, and no answers."""
+    gone: tuple[str, ...]
+    """Sessions whose transcript was gone before they were inscribed; the archive has subagents or side files."""
     damaged: tuple[tuple[str, int], ...]
     """Sessions with damaged records: id and count."""
     secrets: SecretsAtRest | None = None
     """None if nobody looked for them."""
     unreadable: tuple[str, ...] = ()
-    """Files and folders of agents that may not be read; nobody knows what of them is not in the archive."""
+    """Places of agents that cannot be read; nobody knows what of them is not in the archive."""
+    reasons: dict[str, str] = {}
+    """Why, by the place."""
+    misread: tuple[str, ...] = ()
+    """Sessions that were read, or have a version that was read, from a side file that is no transcript."""
     unlisted: tuple[str, ...] = ()
     """Sessions that are in the archive and not in its index, so that nothing finds them."""
+    damage: tuple[Damage, ...] = ()
+    """Files of the archive that are known not to be what they were."""
+
+    @property
+    def nothing_at_risk(self) -> bool:
+        """Whether nothing could be lost or leak: no secret is in any session, and all were searched."""
+        return self.healthy and self.secrets is not None and self.secrets.none
 
     @property
     def healthy(self) -> bool:
         unsafe = any(not risk.inscribed for risk in self.at_risk)
-        return not (self.not_inscribed or self.lost or self.unreadable or self.unlisted or unsafe)
+        return not (self.not_inscribed or self.lost or self.unreadable or self.unlisted or self.damage or unsafe)
 
 
 def diagnose(
     layout: Layout,
     found: Iterable[Found],
     env: Mapping[str, str],
-    unreadable: Iterable[Path] = (),
+    unreadable: Mapping[Path, str] | None = None,
     secrets: bool = False,
 ) -> Diagnosis:
     """Look at this machine, where some places may be unreadable, and at the archive; changes nothing.
 
     Secrets in the archive are looked for if that is asked for."""
+    from muniment import integrity  # what it compares with takes longer to import than most commands
+
     present = list(found)
     pending = {key_path(task.found) for task in batch.plan(layout, present).tasks if not _is_kept(layout, task)}
     lost = batch.plan(layout, rescue.lost(layout, present, env))
     known: dict[str, tuple[str, str, str]] = {}
     damaged: list[tuple[str, int]] = []
     halves: set[str] = set()
+    gone: set[str] = set()
+    misread: list[str] = []
+    hurt = [Damage("", one.path, one.offset, one.what, tried=True) for one in integrity.check_records(layout)]
     if index.exists(layout):
         with Index(layout) as archive:
             known = archive.seen()
             halves = rescue.rescued(archive)
+            gone = {row.session_id for row in archive.sessions() if row.transcript_gone} - halves
+            misread = _misread(archive)
+            hurt += [one for one in archive.damage() if one.path not in {known.path for known in hurt}]
             damaged = [(row.session_id, row.problems) for row in archive.sessions("WHERE problems > 0")]
     return Diagnosis(
         found=len(present),
         not_inscribed=tuple(sorted(pending)),
         at_risk=tuple(at_risk(present, pending)),
         vanished=tuple(sorted({s for path, (s, _, _) in known.items() if _is_gone(path, s)})),
-        lost=tuple(sorted({task.found.session_id for task in lost.tasks})),
+        lost=tuple(sorted({task.found.session_id for task in lost.tasks if not _is_kept(layout, task)})),
         rescued=tuple(sorted(halves)),
+        gone=tuple(sorted(gone)),
         damaged=tuple(damaged),
         secrets=secrets_at_rest(layout) if secrets and index.exists(layout) else None,
-        unreadable=tuple(sorted(map(str, unreadable))),
+        unreadable=tuple(sorted(map(str, unreadable or ()))),
+        reasons={str(path): why for path, why in (unreadable or {}).items()},
+        misread=tuple(misread),
         unlisted=tuple(id_ for _, id_ in reindex.unlisted(layout)),
+        damage=tuple(hurt),
     )
+
+
+def _misread(archive: Index) -> list[str]:
+    """Earlier releases took outputs that hold lines of a transcript for transcripts, where a folder was given."""
+    known = {row.session_id: [row.path] for row in archive.sessions() if not row.transcript_gone}
+    sql = "SELECT s.session_id, v.path FROM versions v JOIN sessions s ON s.id = v.session"
+    for session_id, path in archive.rows(sql):
+        known.setdefault(session_id, []).append(path)
+    every = sources.all_sources()
+    return sorted(id_ for id_, paths in known.items() if any(s.is_side_file(Path(p)) for p in paths for s in every))
 
 
 def _is_kept(layout: Layout, task: Task) -> bool:
@@ -121,7 +157,7 @@ def _is_kept(layout: Layout, task: Task) -> bool:
         return bool(kept) and all(
             own and own.size >= file.size and versions.holds_bytes_of(folder, own, file, source) for own, file in pairs
         )
-    except (MunimentError, OSError):
+    except Exception:  # whatever is wrong with a session, it is not known to be kept
         return False
 
 
@@ -142,33 +178,19 @@ def at_risk(found: Iterable[Found], pending: set[str]) -> list[AtRisk]:
 
 
 def secrets_at_rest(layout: Layout) -> SecretsAtRest:
-    """Search the latest sessions for secrets, as many as a moment allows."""
-    key, tags, holding, looked_at = new_key(), set[str](), list[str](), 0
+    """Tell what is known of secrets: what a watch has found, and of the other sessions the latest, scanned now, as many
+    as a moment allows."""
     with Index(layout) as known:
         rows = list(known.sessions())
+        found = scanning.load(layout, rows)
         left = SEARCHED_BYTES
         for row in rows:
-            if left <= 0:
-                break
-            left, looked_at = left - row.source_bytes, looked_at + 1
-            found = {tag for shelf in _shelves(layout, known, row) for tag in _tags(shelf, key)}
-            tags |= found
-            holding += [row.session_id] if found else []
-    return SecretsAtRest(tuple(holding), len(tags), looked_at, len(rows))
-
-
-def _shelves(layout: Layout, known: Index, row: Listed) -> Iterator[Shelf]:
-    shelf = layout.shelf(row.agent_id, row.session_id)
-    yield shelf
-    sql = "SELECT c.id FROM sidechains c JOIN sessions s ON s.id = c.session WHERE s.session_id = ?"
-    yield from (shelf.sidechain(id_) for (id_,) in known.rows(sql, row.session_id))
-
-
-def _tags(shelf: Shelf, key: bytes) -> Iterator[str]:
-    """What tells the secrets of a transcript apart; a damaged round ends it, and is told of elsewhere."""
-    with suppress(StoreError):
-        for round_ in rounds.load_all(shelf):
-            yield from (place.tag for place in in_round(round_, key))
+            if row.session_id not in found and left > 0:
+                left -= row.source_bytes
+                found[row.session_id] = scanning.scan_whole(layout, row, scanning.subagents(known, row))
+    holding = tuple(row.session_id for row in rows if (one := found.get(row.session_id)) and one.secrets)
+    scanned = sum(one.whole for one in found.values())
+    return SecretsAtRest(holding, sum(one.secrets for one in found.values()), scanned, len(rows))
 
 
 def _is_gone(path: str, session_id: str) -> bool:

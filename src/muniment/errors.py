@@ -7,6 +7,7 @@
     ├── Conflict                   6   the target holds something else, or a step does not follow; nothing was written
     ├── Unsupported                7   a document or store of another version, or a target that cannot hold it
     ├── StoreError                 8   the store cannot be read or written
+    │   └── Damaged                    a file of the store is not what it was
     └── NotRecorded                9   an event could not be recorded; nothing was acknowledged
 
 Damage inside a session is no error: it is a `Problem` value that travels beside the good data.
@@ -60,6 +61,15 @@ class StoreError(MunimentError):
     """The store cannot be read or written."""
 
     exit_code = 8
+
+
+class Damaged(StoreError):
+    """A file of the store is not what it was: the disk, a program or a person changed it."""
+
+    def __init__(self, message: str, hint: str = "", path: str = "", offset: int = 0) -> None:
+        super().__init__(message, hint)
+        self.path = path
+        self.offset = offset
 
 
 class NotRecorded(MunimentError):

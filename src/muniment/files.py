@@ -28,6 +28,8 @@ Put = Callable[[str, Iterable[bytes]], None]
 """Write a file and put it in its place."""
 _TEMPORARY = ".part"
 _ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE."""
 _CAN_NAME = Path("/proc/self/fd").exists()
 """Whether a file without a name can be given one later."""
 
@@ -52,7 +54,7 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(f".{path.name}{_TEMPORARY}")
 
 
-def write_atomic(path: str | Path, pieces: Iterable[bytes]) -> None:
+def write_atomic(path: str | Path, pieces: Iterable[bytes], durable: bool = False) -> None:
     """Replace `path` by these bytes, whole or not at all; a folder that is missing is made. Durable after `sync`."""
     folder = os.path.dirname(path) or os.curdir
     try:
@@ -61,13 +63,21 @@ def write_atomic(path: str | Path, pieces: Iterable[bytes]) -> None:
         make_folder(folder)
         descriptor = _open_nameless(folder)
     if descriptor is None:
-        _write_named(Path(path), pieces)
+        _write_named(Path(path), pieces, durable)
         return
     try:
         _write_all(descriptor, pieces)
+        if durable:
+            os.fsync(descriptor)
         _give_name(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def write_durable(path: str | Path, pieces: Iterable[bytes]) -> None:
+    """`write_atomic` for a file that is the only copy of something: after a power cut, `path` holds either all of the
+    old bytes or all of the new ones, never an empty file under a new name, as XFS and ext4 may leave it otherwise."""
+    write_atomic(path, pieces, durable=True)
 
 
 def write_unseen(path: str | Path, pieces: Iterable[bytes]) -> None:
@@ -91,12 +101,12 @@ def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
         waiting.append(piece)
         size += len(piece)
         if size >= CHUNK_BYTES:
-            _write_whole(descriptor, b"".join(waiting))
+            write_whole(descriptor, b"".join(waiting))
             waiting, size = [], 0
-    _write_whole(descriptor, b"".join(waiting))
+    write_whole(descriptor, b"".join(waiting))
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
+def write_whole(descriptor: int, data: bytes) -> None:
     """A write may take less than it was given."""
     written = os.write(descriptor, data) if data else 0
     while written < len(data):
@@ -138,12 +148,26 @@ def _replace(temporary: Path, path: str | Path) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def _write_named(path: Path, pieces: Iterable[bytes]) -> None:
+def exchange(one: Path, other: Path) -> None:
+    """Two folders change places, in one step where the system can: then there is always something at both paths."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if rename and rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return
+    waiting = other.with_name(f"{other.name}-exchanged")
+    os.rename(one, waiting)
+    os.rename(other, one)
+    os.rename(waiting, other)
+
+
+def _write_named(path: Path, pieces: Iterable[bytes], durable: bool) -> None:
     make_folder(path.parent)
     temporary = temporary_beside(path)
     try:
         with open_new(temporary) as out:
             out.writelines(pieces)
+            if durable:
+                out.flush()
+                os.fsync(out.fileno())
         _replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -163,6 +187,13 @@ def write_if_changed(path: Path, data: bytes) -> bool:
         if path.read_bytes() != data:  # else another wrote the same at the same moment
             raise
     return True
+
+
+def free_place(path: Path) -> None:
+    """Put a folder away that lies where a file of ours belongs."""
+    if path.is_dir() and not path.is_symlink():
+        number = len(list(path.parent.glob(f"{path.name}.folder-*"))) + 1
+        path.rename(path.with_name(f"{path.name}.folder-{number}"))
 
 
 def open_new(path: Path):
@@ -274,23 +305,27 @@ def full_path(path: Path) -> Path:
     return path.resolve() if ".." in path.parts else path.absolute()
 
 
-_refused: ContextVar[list[Path] | None] = ContextVar("folders that may not be read", default=None)
+UNREADABLE = "cannot be read"
+
+_refused: ContextVar[dict[Path, str] | None] = ContextVar("places that cannot be read", default=None)
 
 
 @contextlib.contextmanager
-def noting_refused(folders: list[Path]) -> Generator[None]:
-    """Folders that a walk meanwhile may not read are added to a list, which no source needs to hand on."""
-    before = _refused.set(folders)
+def noting_refused(places: dict[Path, str]) -> Generator[None]:
+    """Places that cannot be read meanwhile are noted with the reason, which no source needs to hand on."""
+    before = _refused.set(places)
     try:
         yield
     finally:
         _refused.reset(before)
 
 
-def _refuse(folder: Path) -> None:
+def refuse(place: Path, why: str = UNREADABLE) -> bool:
+    """Note that a place cannot be read; tells whether anybody keeps such notes."""
     noted = _refused.get()
-    if noted is not None and folder not in noted:
-        noted.append(folder)
+    if noted is not None:
+        noted.setdefault(place, why)
+    return noted is not None
 
 
 def is_gone(path: str | Path) -> bool:
@@ -310,7 +345,7 @@ def walk(root: str | Path) -> Iterator[os.DirEntry[str]]:
         with os.scandir(root) as entries:
             found = sorted(entries, key=lambda e: e.name)
     except PermissionError:
-        _refuse(Path(root))
+        refuse(Path(root))
         return
     except (FileNotFoundError, NotADirectoryError):
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from muniment import scanning
 from muniment.store import engagements, index, listings, scrub
 from muniment.store.index import Index
 from muniment.store.layout import Layout
@@ -22,6 +23,7 @@ def forget(layout: Layout, session: Listed) -> None:
         if shelf.folder.exists():
             shutil.rmtree(shelf.folder)
         engagements.remove(layout, session.session_id)
+        scanning.forget(layout, session.session_id)
         engagements.write_listing(layout)
         listings.write_archive_listings(layout, known)
         known.commit()
@@ -33,8 +35,8 @@ def left_at(layout: Layout, session: Listed) -> list[str]:
 
     A history is none of them: it is about many sessions, and only a rescue takes one from it."""
     with Index(layout) as known:
-        if known.facts(session.session_id).prompts_only:
-            return []
         paths = [path for path, (session_id, _, _) in known.seen().items() if session_id == session.session_id]
+        if known.facts(session.session_id).prompts_only:
+            paths = [path for path in paths if not path.endswith(f"#{session.session_id}")]
     files = (path.removesuffix(f"#{session.session_id}") for path in paths)
     return sorted(path for path in files if Path(path).exists())

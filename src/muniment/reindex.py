@@ -7,9 +7,9 @@ this machine. The new index takes the place of the old one at the end.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,11 +19,13 @@ from muniment.batch import Plan, Report
 from muniment.errors import MunimentError
 from muniment.ingest import settle
 from muniment.inscribe import Progress, Task
+from muniment.inscribe.rebuilding import Former, look_up, tasks_of
 from muniment.model import codec
-from muniment.sources.base import Found, SourceFile
-from muniment.store import edits, engagements, evidence, index, versions
+from muniment.sources.base import Found
+from muniment.store import edits, engagements, evidence, index, listings, versions
+from muniment.store.damage_table import Of
 from muniment.store.index import Index
-from muniment.store.layout import Layout, Shelf
+from muniment.store.layout import Layout
 
 
 def reindex(layout: Layout, report: Report) -> int:
@@ -31,7 +33,7 @@ def reindex(layout: Layout, report: Report) -> int:
     with index.lock(layout, lambda: None):
         files.remove_temporaries(layout.sessions)
         moving.finish_files(layout)
-        tasks = _tasks(layout, layout.shelved())
+        tasks = _tasks(layout, layout.shelved(), _formers(layout))
         fresh = files.temporary_beside(layout.database)
         _remove(fresh)
         _carry_out(layout, tasks, report, fresh)
@@ -50,30 +52,40 @@ def unlisted(layout: Layout) -> list[tuple[str, str]]:
     return [(agent_id, id_) for agent_id, id_ in strays if evidence.exists(layout.shelf(agent_id, id_).evidence)]
 
 
-def take_up(layout: Layout, report: Report, waiting: Callable[[], None]) -> None:
-    """Put sessions into the index that are in the store and not in it.
+def take_up(layout: Layout, found: Iterable[Found], report: Report, waiting: Callable[[], None]) -> None:
+    """Put sessions into the index that are in the store and not in it, and mend those that are damaged.
 
-    Of those whose evidence is damaged nothing is reported: they would fail every run. A diagnosis names them."""
-    if not unlisted(layout):
+    Of strays whose evidence is beyond that nothing is reported: they would fail every run. A diagnosis names them."""
+    if not unlisted(layout) and not _hurt(layout):
         return
     with index.lock(layout, waiting):  # whoever held it may have been about to tell of them
-        tasks = _tasks(layout, filter(partial(_is_readable, layout), unlisted(layout)))
+        tasks = _tasks(layout, unlisted(layout), {})
         if tasks:
             _carry_out(layout, tasks, lambda outcome: report(outcome) if outcome.what != "failed" else None)
+        if hurt := _hurt(layout):
+            batch.mend(layout, hurt, {one.session_id: one.files for one in found}, report)
 
 
-def _is_readable(layout: Layout, shelved: tuple[str, str]) -> bool:
-    try:
-        return evidence.load(layout.shelf(*shelved).evidence) is not None
-    except MunimentError:
-        return False
+def _hurt(layout: Layout) -> list[Of]:
+    """Versions of sessions that are damaged, and that nobody tried to mend since that was found."""
+    with Index(layout) as known:
+        return sorted({(one.session_id, one.version) for one in known.damage() if not one.tried})
+
+
+def _formers(layout: Layout) -> dict[str, Former]:
+    """What the old index knows of every session, as far as it can be read."""
+    found: dict[str, Former] = {}
+    with contextlib.suppress(MunimentError, msgspec.MsgspecError, ValueError, TypeError), Index(layout) as old:
+        for session_id in old.agents():
+            found[session_id] = look_up(old, session_id)
+    return found
 
 
 def _carry_out(layout: Layout, tasks: Sequence[Task], report: Report, database: Path | None = None) -> None:
-    """Sessions as they are now first, then their older versions."""
+    """Sessions as they are now first, then their older versions; an archive without sessions still gets its index."""
     for version in (False, True):
         chosen = tuple(task for task in tasks if bool(task.rebuild) is version)
-        for wave in _waves(chosen):
+        for wave in list(batch.waves(chosen)) or [()]:
             batch.carry_out(layout, Plan(wave, 0), report, database)
 
 
@@ -89,6 +101,9 @@ def _understood(layout: Layout, fresh: Path) -> None:
                 settle.in_index(layout, known, record, settle.in_files(layout, record, agent_id))
         for session_id in named.keys() & agents.keys():
             settle.by_hand(layout, session_id, agents[session_id])
+        listings.write_archive_listings(layout, known)  # with the summaries that stand there only now
+        if layout.engagements.exists():
+            engagements.write_listing(layout)
         known.commit()
 
 
@@ -120,36 +135,14 @@ def _read(known: Index) -> dict[tuple[str, str], set[tuple[str, int, int]]]:
     return read
 
 
-def _waves(tasks: tuple[Task, ...]) -> Iterator[tuple[Task, ...]]:
-    """Versions of one session one after the other; an archive without sessions still gets its index."""
-    left = list(tasks)
-    first = True
-    while left or first:
-        first = False
-        wave = {task.found.session_id: task for task in reversed(left)}
-        left = [task for task in left if wave[task.found.session_id] is not task]
-        yield tuple(wave.values())
-
-
-def _tasks(layout: Layout, shelved: Iterable[tuple[str, str]]) -> list[Task]:
+def _tasks(layout: Layout, shelved: Iterable[tuple[str, str]], formers: Mapping[str, Former]) -> list[Task]:
     return [
         task
         for agent_id, session_id in shelved
         for shelf in [layout.shelf(agent_id, session_id)]
         for version in ("", *versions.names(shelf))
-        for task in tasks_of(shelf, agent_id, version)
+        for task in tasks_of(shelf, agent_id, version, formers.get(session_id))
     ]
-
-
-def tasks_of(shelf: Shelf, agent_id: str, version: str) -> Iterator[Task]:
-    """One version of a session to be derived anew; "" is the current one, and one without evidence is none."""
-    own = shelf.version(version) if version else shelf
-    manifest = evidence.load(own.evidence)
-    if manifest is None or not manifest.files:
-        return
-    kept = tuple(SourceFile(k.path, k.name, k.role, k.size, k.mtime_ns, id=k.id) for k in manifest.files)
-    found = Found(manifest.source, manifest.session_id, manifest.root, manifest.home, kept, manifest.native_id)
-    yield Task(found, agent_id, "", {}, rebuild=version)
 
 
 def _replace(fresh: Path, database: Path) -> None:
@@ -157,6 +150,7 @@ def _replace(fresh: Path, database: Path) -> None:
     for suffix in ("-wal", "-shm"):
         Path(f"{database}{suffix}").unlink(missing_ok=True)
     if fresh.exists():
+        files.free_place(database)
         os.replace(fresh, database)
     _remove(fresh)
     files.sync(database.parent)

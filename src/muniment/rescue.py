@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from muniment import sources
+from muniment.sources import finding
 from muniment.sources.base import Found
 from muniment.store import index
 from muniment.store.index import Index
@@ -33,5 +34,5 @@ def rescued(archive: Index) -> set[str]:
 
 def _remembered(env: Mapping[str, str]) -> Iterator[Found]:
     for source in sources.all_sources():
-        for home in source.homes(env):
-            yield from source.remembered(home)
+        for home in finding.homes_of(source, env):
+            yield from finding.remembered(source, home)

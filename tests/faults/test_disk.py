@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -10,10 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 
+from muniment.store.layout import Layout
+
 from .checks import differences, not_restored, view
-from .world import Ran, Tree, contents, done, every, large, one_line, owner_without_privileges, run, small
+from .world import COMMON, Ran, Tree, contents, done, every, large, one_line, owner_without_privileges, run, small
 
 OWNER = owner_without_privileges()
 needs_modes = pytest.mark.skipif(OWNER is None, reason="root ignores file modes, and setpriv is not installed")
@@ -64,6 +68,70 @@ def test_full_disk(tmp_path: Path, spare: int) -> None:
         assert differences(store, view(tmp_path / "whole")) == []
 
 
+def full(disk: Path) -> None:
+    """Fill a disk to its last byte."""
+    with (disk / "filler").open("wb", buffering=0) as out, contextlib.suppress(OSError):
+        while True:
+            out.write(bytes(4096))
+
+
+def read_only_disk(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+
+READING = (
+    ("sessions",), ("sessions", "--json"), ("show", "last"), ("show", "last", "1"), ("search", COMMON),
+    ("context", "last"), ("context", "last", "-o", "{out}/pack.md"), ("html", "last", "-o", "{out}/page.html"),
+    ("check", "--stored"), ("restore", "--all", "--to", "{out}"), ("restore", "last", "--to", "{out}"),
+    ("lineage", "last"), ("budget", "last"), ("instructions", "last"), ("secrets",), ("sources",), ("doctor",),
+    ("export", "last", "--to", "codex", "-o", "{out}/a.jsonl"), ("roster",),
+)  # fmt: skip
+
+
+def logged(store: Path) -> None:
+    """Leave the last commit in the log of the index, without the memory that its readers share."""
+    path = Layout(store).database
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    db.execute("UPDATE sessions SET title = 'only in the log'")
+    names = [path, path.with_name(f"{path.name}-wal")]
+    held = {name: name.read_bytes() for name in names}
+    db.close()
+    for name, data in held.items():
+        name.write_bytes(data)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("end", [full, read_only_disk])
+def test_reading_needs_no_room(tmp_path: Path, end: Callable[[Path], None], log: bool) -> None:
+    """On a disk that is full, and on one that cannot be written, every command that reads does."""
+    tree = small(tmp_path / "home")
+    env = {"CLAUDE_CONFIG_DIR": str(tree.home)}
+    with small_disk(tmp_path / "disk", 60_000):
+        store = tmp_path / "disk" / "store"
+        done(store, "up", env=env)
+        if log:
+            logged(store)
+        before = contents(store)
+        end(tmp_path / "disk")
+        wrong = []
+        for number, words in enumerate(READING):
+            out = tmp_path / "out" / str(number)
+            out.mkdir(parents=True)
+            ran = run(store, *(word.format(out=out) for word in words), env=env)
+            # A check notices the title that was put into the index by hand.
+            may_complain = words == ("doctor",) or (log and words == ("check", "--stored"))
+            if ran.code not in (0, int(may_complain)):
+                wrong.append((words, ran))
+        assert not wrong, wrong
+        assert ("only in the log" in done(store, "sessions", "--json").out) == log
+        after = {name: data for name, data in contents(store).items() if not name.endswith("-shm") and data}
+        assert after == {name: data for name, data in before.items() if data}
+    restored = tmp_path / "out" / str(READING.index(("restore", "--all", "--to", "{out}")))
+    assert contents(restored / "projects") == contents(tree.home / "projects")
+
+
 @pytest.mark.parametrize("limit", [20_000, 100_000, 400_000, 1_500_000])
 def test_file_size_limit(tmp_path: Path, limit: int) -> None:
     tree = large(tmp_path / "home")
@@ -80,10 +148,10 @@ FULL = """
 import errno, os
 from muniment import files
 whole = files.write_atomic
-def write(path, pieces):
+def write(path, pieces, durable=False):
     if os.path.basename(path) == {name!r}:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
-    whole(path, pieces)
+    whole(path, pieces, durable)
 files.write_atomic = write
 """
 

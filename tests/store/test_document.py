@@ -1,12 +1,14 @@
 """The document grammar is exact: whatever a session holds, a document gives it back and forges no boundary."""
 
 import re
+from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from muniment.model import Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown
-from muniment.store import document, escape, parse
+from muniment.store import closing, document, escape, parse
 
 STRUCTURE = [
     *("\n", "\n\n", "---", "\n---\n\n", "a", " ", "é", "中文", "😀", "\\", "-->", "&lt;", "session_id: x"),
@@ -91,6 +93,65 @@ def test_only_real_messages_have_a_header_line(session: list[Message]) -> None:
     assert len(headers) == sum(not message.silent for message in session)
 
 
+OPENING = [
+    *("```", "````", "```py", "```a`b", "~~~", "~~~~", " ```", "  ```", "   ~~~", "    ```", "\t```", "\\```"),
+    *("- ", "> ", "1. ", "* ", "# a", "===", "---", "[a]: /b '", "\n[a]:", "|a|b|", "words", "  "),
+    *("<pre>", "<PRE", "<script src=x>", "<style>", "<textarea>", "</pre>", "</script>", "<div>", "<b>", "<x-y>", "<a"),
+    *("<!--", "-->", "<?php", "?>", "<!DOCTYPE", ">", "<![CDATA[", "]]>", "<details open>", "&lt;pre>"),
+    *("<!-- closed by muniment -->", "\n<!-- closed by muniment -->", "```\n<!-- closed by muniment -->"),
+    *("\n", "\n", "\n", "\n\n", "\r\n"),
+]
+opening = st.lists(st.sampled_from(OPENING), max_size=14).map("".join)
+events = st.builds(Event, kind=st.just("k"), text=opening)
+spoken = st.one_of(st.builds(Text, opening), st.builds(Thinking, opening), events)
+
+
+def headers_seen(body: bytes) -> list[str]:
+    """The headers of messages that a Markdown reader sees, at the top of the document."""
+    tokens = MarkdownIt("commonmark").parse(body.decode())
+    said = [(tokens[at], tokens[at + 1].content) for at, token in enumerate(tokens) if token.type == "heading_open"]
+    return [text for token, text in said if token.level == 0 and re.fullmatch(r"\S+ · (?:user|assistant)", text)]
+
+
+@settings(max_examples=1500)
+@given(st.lists(st.lists(spoken, min_size=1, max_size=3), min_size=1, max_size=4))
+@example([[Text("```py\nls")], [Text("and")]])
+@example([[Text("- a\n  ```\ncode\n  ```")], [Thinking("<!-- x")], [Text("<pre>\n\nx")], [Text("~~~\n```\n~~~\r\n")]])
+@example([[Text("```\nx\n```\n<!-- closed by muniment -->")], [Text("<div>\n```\n\n```")]])
+def test_what_a_text_leaves_open_hides_no_header(said: list[list[Any]]) -> None:
+    session = [Message(role="user", at=f"2026-03-19T10:00:0{n}Z", blocks=tuple(each)) for n, each in enumerate(said)]
+    body = written(session)
+    assert len(headers_seen(body)) == len(session)
+    assert list(parse.parse(escape.from_bytes(body))) == [document.visible(message) for message in session]
+
+
+@settings(max_examples=300)
+@given(st.lists(messages, max_size=4))
+def test_no_message_hides_the_next_header(session: list[Message]) -> None:
+    assert len(headers_seen(written(session))) == sum(not message.silent for message in session)
+
+
+@given(opening)
+def test_a_text_that_leaves_nothing_open_is_written_as_it_is(text: str) -> None:
+    """Documents of older versions differ only where a reader could not tell their messages apart."""
+    shown = escape.safe_characters(escape.escape_text(text)).encode()
+    body = written([Message(role="user", blocks=(Text(text),))])
+    older = "### undated · user\n\n".encode() + shown + b"\n"
+    assert closing.without(body) == older
+    if headers_seen(older + document.SEPARATOR.encode() + older)[1:]:
+        assert body == older
+
+
+def test_a_document_of_an_older_version_is_read_as_it_is() -> None:
+    """It has no line that closes: its texts are what they were, and are not taken for damaged."""
+    old = b"### undated \xc2\xb7 user\n\n```\nls\n\n---\n\n### undated \xc2\xb7 assistant\n\ndone\n"
+    first, second = parse.parse(escape.from_bytes(old))
+    assert (first.blocks, second.blocks) == ((Text("```\nls"),), (Text("done"),))
+    new = written([first, second])
+    assert new != old
+    assert closing.without(new) == old
+
+
 @settings(max_examples=200)
 @given(hostile)
 def test_a_document_holds_no_control_characters(text: str) -> None:
@@ -103,7 +164,7 @@ def test_a_document_holds_no_control_characters(text: str) -> None:
 @given(hostile)
 def test_escaping_touches_only_lines_that_look_like_structure(text: str) -> None:
     for line in text.split("\n"):
-        if not any(hint in line for hint in ("### ", "details>", "<!-- next", "/media/")):
+        if not any(hint in line for hint in ("### ", "details>", "<!-- next", "/media/", escape.CLOSED)):
             assert escape.escape_text(line) == line
 
 

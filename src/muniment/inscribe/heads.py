@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from muniment.errors import StoreError
+from muniment.errors import MunimentError
 from muniment.model import Facts
 from muniment.sources.base import Source
 from muniment.store import head, page
@@ -39,7 +39,7 @@ def _existing(shelf: Shelf, session_id: str) -> head.Head | None:
     """The head that is there; a damaged one, or that of another session, tells nothing."""
     try:
         top = page.load_head(shelf.document)
-    except StoreError:
+    except (MunimentError, OSError):
         return None
     return top if top and top.fields.get("session_id") in (None, session_id) else None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
+from muniment.errors import Damaged
 from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence, versions
 from muniment.store.evidence import Appender, Kept, Manifest
@@ -20,12 +21,14 @@ from muniment.store.layout import Shelf
 class Keeper:
     """The evidence of one session while it is being added to."""
 
-    def __init__(self, shelf: Shelf, known: Manifest | None, found: Found, source: Source) -> None:
+    def __init__(self, shelf: Shelf, known: Manifest | None, found: Found, source: Source, tried: bool = False) -> None:
         self.folder = shelf.evidence
-        self.put_file = shelf.put
+        self.staged = shelf.unseen
         self.known = known
         self.found = found
         self.source = source
+        self.tried = tried
+        """The evidence was mended as far as it could be: what is still damaged stays beside what is new."""
         self.manifest = self.known or Manifest(found.source, found.session_id, found.root, found.home, found.native_id)
         self.bytes_read = 0
         self.changed = False
@@ -33,7 +36,7 @@ class Keeper:
     def save(self) -> None:
         """From here on what was added counts."""
         if self.manifest != self.known:
-            evidence.save(self.folder, self.manifest, self.put_file)
+            evidence.save(self.folder, self.manifest, self.staged)
 
     def kept_of(self, file: SourceFile) -> Kept | None:
         """What is kept of a file: under its path if it was met there, else under its name."""
@@ -47,13 +50,22 @@ class Keeper:
         if kept and file.text is None and _as_before(kept, file):
             return
         now = b"".join(self.source.content(file))
-        before = b"".join(evidence.read(self.folder, kept)) if kept else b""
-        if kept and before.startswith(now):
+        before = self._read(kept)
+        if kept and before is not None and before.startswith(now):
             self.seen(kept, file)
-        elif kept and not now.startswith(before):
+        elif kept and (before is None or not now.startswith(before)):
             self.rewritten(kept, file, [now])
         else:
-            self.put(self._keep(file, kept, [now[len(before) :]]), file)
+            self.put(self._keep(file, kept, [now[len(before or b"") :]]), file)
+
+    def _read(self, kept: Kept | None) -> bytes | None:
+        """What is kept of a file; None if that is damaged beyond mending."""
+        try:
+            return b"".join(evidence.read(self.folder, kept)) if kept else b""
+        except Damaged:
+            if not self.tried:
+                raise
+            return None
 
     def copy_of(self, kept: Kept, file: SourceFile) -> None:
         """A transcript that brings nothing new: it is the beginning of what is kept, or the same in other bytes."""
@@ -70,8 +82,8 @@ class Keeper:
         if file.role != "history" or file.text is None:
             return file
         kept = self.kept_of(file)
-        before = b"".join(evidence.read(self.folder, kept)) if kept else b""
-        if file.text.startswith(before):
+        before = self._read(kept)
+        if before is None or file.text.startswith(before):
             return file
         known = set(before.split(b"\n"))
         added = b"".join(line + b"\n" for line in file.text.split(b"\n") if line not in known)
@@ -99,7 +111,7 @@ class Keeper:
         """The file was written anew and says all that it said: of what it held, only the former records stay."""
         name = f"{kept.name}~former"
         rest = self.manifest.get(name) or Kept(name, "old", kept.path)
-        appender = Appender(self.folder, rest)
+        appender = Appender(self.folder, rest, self.staged)
         for _ in appender.through(record + b"\n" for record in former):
             pass
         self.manifest = self.manifest.put(appender.close())
@@ -107,7 +119,7 @@ class Keeper:
 
     def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
         own = kept or Kept(file.name, file.role, file.path, id=file.id)
-        appender = Appender(self.folder, own, self.put_file)
+        appender = Appender(self.folder, own, self.staged)
         for piece in appender.through(pieces):
             self.bytes_read += len(piece)
         return structs.replace(appender.close(), mtime_ns=file.mtime_ns)
@@ -124,6 +136,8 @@ class Keeper:
 
     def seen(self, kept: Kept, file: SourceFile) -> None:
         """The file at this path holds the beginning of what is kept."""
+        if kept.bundled and kept.path == file.path and file.size >= kept.size:  # it is here, whoever brought it first
+            self.manifest = self.manifest.put(structs.replace(kept, bundled=False))
         if file.role != "history":
             size = min(file.size, kept.size)
             place = (file.path, self.found.root, file.name, self.found.home, size)

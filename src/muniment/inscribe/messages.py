@@ -11,6 +11,7 @@ from msgspec import Struct
 from muniment.model import Facts, Problem
 from muniment.sources.base import Found, SourceFile
 from muniment.store import rows
+from muniment.store.damage_table import Copied
 from muniment.store.evidence import Kept
 from muniment.store.rows import NOTHING, Span
 from muniment.store.session_table import SessionRow
@@ -50,7 +51,15 @@ class Task(Struct, frozen=True):
     tags: dict[int, str] = {}  # msgspec copies mutable defaults
     """The engagements of its rounds, as the index knows them."""
     rebuild: str | None = None
-    """Derive this version anew from its evidence, instead of looking at the source."""
+    """Verify and mend the evidence of this version, and derive the rest anew from it; the source is not taken in."""
+    manifests: dict[str, bytes] = {}
+    """Copies of its manifests that the index has, by version."""
+    sources: tuple[SourceFile, ...] = ()
+    """Files that may have the bytes of evidence that is damaged."""
+    marked: bool = False
+    """It is rebuilt because damage was found."""
+    tried: bool = False
+    """Its evidence was mended as far as it could be: what is still damaged must not stop the rest."""
 
 
 class Outcome(Struct, frozen=True):
@@ -59,7 +68,9 @@ class Outcome(Struct, frozen=True):
     session_id: str
     path: str
     what: str
-    """new, appended, unchanged, version, shrunk, rebuilt or failed."""
+    """new, appended, unchanged, version, shrunk, rebuilt, healed, damaged (the archive, beyond mending) or failed.
+
+    One that failed with problems met damage in the archive that may be mended."""
     rounds: int = 0
     messages: int = 0
     bytes_read: int = 0
@@ -108,6 +119,10 @@ class Done(Struct, frozen=True):
     outcome: Outcome
     obsolete: tuple[str, ...] = ()
     """Files that may go as soon as this is durable."""
+    manifest: Copied | None = None
+    """What the index is to keep of the manifest."""
+    damage: tuple[Problem, ...] | None = None
+    """All that is damaged; None if nobody looked for it."""
 
 
 Sink = Callable[[Begin | Rows | Done], None]

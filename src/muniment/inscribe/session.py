@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from muniment import files, sources
-from muniment.errors import Conflict
+from muniment.errors import Conflict, Damaged, MunimentError
+from muniment.inscribe import mending
 from muniment.inscribe.keeper import Keeper
+from muniment.inscribe.mending import Mended
 from muniment.inscribe.messages import Done, Outcome, Progress, Sink, Task, is_transcript, key_path, stand_in
 from muniment.inscribe.transcript import TranscriptWriter
 from muniment.model import Facts, Problem, codec
 from muniment.sources.base import Found, SourceFile
-from muniment.store import edits, evidence, head, listings, page, versions
-from muniment.store.evidence import Kept
-from muniment.store.layout import Layout, Shelf
+from muniment.store import edits, evidence, head, listings, page, rounds, versions
+from muniment.store.evidence import Kept, Manifest
+from muniment.store.layout import SIDECHAINS, Layout, Shelf
 from muniment.store.rows import NOTHING, Span
 from muniment.store.session_table import SessionRow
 from muniment.store.versions import Choice
@@ -37,6 +40,8 @@ class Inscription:
         """Of every transcript of the version that is worked on, by the name of its evidence."""
         self.moved: tuple[str, str, Facts] | None = None
         self.summary: str | None = None
+        self.damage: tuple[Problem, ...] | None = None
+        """What is still damaged, where the evidence was verified."""
 
     def run(self) -> Outcome:
         """What the source says now, into the store."""
@@ -44,13 +49,12 @@ class Inscription:
         if not is_new:
             self._refuse_other()
         choice = Choice() if is_new else self._choose()
-        if choice.set_aside:
-            self._set_aside()
-        if is_new:
+        staged = is_new or choice.set_aside
+        if staged:
             self._take_up_new()
         else:
             self._take_up(choice.version)
-        known = {} if self.moved else self.task.progress.get(choice.version, {})
+        known = {} if staged else self.task.progress.get(choice.version, {})
         self.progress = {name: codec.decode(state, Progress) for name, state in known.items()}
         half = None if self.keeper.manifest.main else stand_in(self.found.files)
         for file in self.found.files:
@@ -62,20 +66,50 @@ class Inscription:
                 self.keeper.side_file(file)
         self.keeper.save()
         self._list_subagents()
-        if is_new:
-            self.unseen.become(self.current)
-            self.shelf = self.current
+        if staged:
+            self._publish(choice)
         return self._done(self._what(choice), choice.note)
 
     def rebuild(self, version: str) -> Outcome:
-        """Everything derived, anew from the evidence alone; the source is not looked at."""
-        self._take_up(version)
-        every = self.keeper.manifest.files
-        for kept in every:
-            if is_transcript(kept, every):
+        """Everything derived, anew from the evidence, which is mended first; what is beyond that, from the rounds."""
+        self.version = version
+        self.shelf = self.current.version(version) if version else self.current
+        mended = mending.mend(self.shelf, self.source, self.task.sources, self.task.manifests.get(version))
+        self.keeper = Keeper(self.shelf, mended.manifest, self.found, self.source)
+        for kept in _transcripts(mended.manifest, self.shelf, self.found):
+            mending.free_places(self._shelf_of(_as_kept(kept)))
+            if mended.manifest and kept.name not in mended.unsound:
                 self._write(kept, _as_kept(kept), None)
+            else:
+                self._replay(kept)
         self._list_subagents()
-        return self._done("rebuilt", "")
+        self.damage = mended.problems
+        self.problems += mended.problems
+        return self._done(self._what_of(mended), _note_of(mended))
+
+    def _what_of(self, mended: Mended) -> str:
+        """What a rebuild came to."""
+        if mended.problems:
+            return "damaged"
+        return "healed" if mended.healed or self.task.marked else "rebuilt"
+
+    def _replay(self, kept: Kept) -> None:
+        """A transcript whose evidence is damaged; where its rounds are lost too, what the index knew of it stays."""
+        shelf = self._shelf_of(_as_kept(kept))
+        former = self.task.progress.get(self.version, {}).get(kept.name)
+        if not rounds.numbers(shelf) and former:
+            self.progress[kept.name] = codec.decode(former, Progress)
+            return
+        writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, shelf, _as_kept(kept), kept, NOTHING)
+        writer.replay(self.source, self.sink, self.task.tags | self.tags)
+        self._keep_state(kept, writer)
+
+    def _keep_state(self, kept: Kept, writer: TranscriptWriter) -> None:
+        """Remember how far a transcript is read, and what went wrong."""
+        self.progress[kept.name] = writer.progress
+        if writer.side is None:
+            self.summary = writer.summary
+        self.problems += writer.problems
 
     def _refuse_other(self) -> None:
         """Two sessions must not occupy one path: a document of another one stays, and all beside it."""
@@ -86,31 +120,49 @@ class Inscription:
     def _choose(self) -> Choice:
         """The version that the found files belong to."""
         files.make_folder(self.current.folder)
-        if versions.set_damaged_aside(self.current):
+        if self.task.tried and versions.set_damaged_aside(self.current):
             self.problems.append(Problem(str(self.current.evidence), 0, "damaged evidence was set aside"))
-        return versions.choose(self.current, self.found, self.source)
+        manifest = evidence.load(self.current.evidence)
+        if manifest is None and self.task.manifests.get("") and not self.task.tried:
+            raise Damaged("the manifest is missing", evidence.HEAL, str(self.current.evidence))
+        try:
+            return versions.choose(self.current, self.found, self.source)
+        except Damaged:
+            if not self.task.tried:
+                raise
+            note = "what was kept is damaged, and the source has other content by now; both are kept"
+            return Choice(set_aside=True, note=note)
 
     def _take_up(self, version: str) -> None:
         self.version = version
         self.shelf = self.current.version(version) if version else self.current
-        self.keeper = Keeper(self.shelf, evidence.load(self.shelf.evidence), self.found, self.source)
+        manifest = evidence.load(self.shelf.evidence)
+        self.keeper = Keeper(self.shelf, manifest, self.found, self.source, self.task.tried)
 
     def _take_up_new(self) -> None:
-        """Nothing is known of the session; it is put together where nobody looks."""
+        """A session that is new, or whose source was rewritten, is put together where nobody looks."""
         self.version = ""
         self.shelf = self.unseen
         self.shelf.clear()
         self.keeper = Keeper(self.shelf, None, self.found, self.source)
 
+    def _publish(self, choice: Choice) -> None:
+        """What was put together goes where people look."""
+        if choice.set_aside:
+            self._set_aside()
+        else:
+            self.unseen.become(self.current)
+        self.shelf = self.current
+
     def _set_aside(self) -> None:
-        """The source was rewritten: what was current becomes an older version, then the new content is read."""
+        """The source was rewritten: what was current becomes an older version."""
         manifest = evidence.load(self.current.evidence)
         main = manifest.main if manifest else None
         assert main, "a rewritten transcript is known"
         hash8 = versions.free_name(self.current, main.digest[:8])
         state = self.task.progress.get("", {}).get(main.name)
         old = codec.decode(state, Progress).facts if state else Facts(self.found.session_id, self.found.source)
-        versions.move(self.current, self.current.version(hash8))
+        versions.replace(self.current, self.unseen, self.current.version(hash8))
         self.moved = (hash8, main.path, old)
 
     # -- transcripts
@@ -129,7 +181,7 @@ class Inscription:
             self.keeper.side_file(structs.replace(file, role="side"))
             return
         progress = self._usable(file, kept)
-        if kept and file.role != "history" and versions.rewritten(self.shelf.evidence, kept, file, self.source):
+        if kept and file.role != "history" and self._is_rewritten(kept, file):
             if kept.path != file.path:
                 self.keeper.rewritten(kept, file, self.source.content(file))
             else:
@@ -143,6 +195,15 @@ class Inscription:
         made = self._write(kept or Kept(file.name, file.role, file.path, id=file.id), file, progress)
         self.keeper.put(made, file)
 
+    def _is_rewritten(self, kept: Kept, file: SourceFile) -> bool:
+        """Whether a file no longer begins with what is kept of it; damage beyond mending is not to be appended to."""
+        try:
+            return versions.rewritten(self.shelf.evidence, kept, file, self.source)
+        except Damaged:
+            if not self.task.tried:
+                raise
+            return True
+
     def _usable(self, file: SourceFile, kept: Kept | None) -> Progress | None:
         """How far a transcript is read, if evidence and document are still those that were read."""
         progress = self.progress.get(kept.name) if kept else None
@@ -154,7 +215,8 @@ class Inscription:
         """A transcript that was written anew in its place: it goes beside what it held, or instead of it."""
         grown = choice.grown
         if file.role != "main":
-            grown = versions.superseded(self.shelf.evidence, self.keeper.manifest, kept, file, self.source)
+            with contextlib.suppress(Damaged):  # then what is kept stays beside it
+                grown = versions.superseded(self.shelf.evidence, self.keeper.manifest, kept, file, self.source)
         known = progress and progress.size == kept.size
         same = grown.same if grown and known else NOTHING
         begun = self.keeper.supersede(kept, grown.former) if grown else self.keeper.set_old(kept)
@@ -167,10 +229,7 @@ class Inscription:
         writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, shelf, file, kept, same)
         known = self.task.tags if progress else {}  # where all is read anew, rounds may be other ones
         made = writer.run(self.source, self.sink, progress, known | self.tags)
-        self.progress[made.name] = writer.progress
-        if file.role != "sidechain":
-            self.summary = writer.summary
-        self.problems += writer.problems
+        self._keep_state(made, writer)
         self.keeper.bytes_read += writer.bytes_read
         return made
 
@@ -217,8 +276,10 @@ class Inscription:
         progress = tuple((name, codec.encode(state)) for name, state in self.progress.items())
         path, signature = key_path(self.found), self.task.signature
         obsolete = evidence.former_editions(self.shelf.evidence, self.keeper.manifest)
-        done = Done(row, self.version, path, signature, progress, self.moved, outcome, tuple(map(str, obsolete)))
-        self.sink(done)
+        copy = mending.copy_manifest(self.keeper.manifest) if self.keeper.manifest.files else None
+        gone = tuple(map(str, obsolete))
+        about = (progress, self.moved, outcome, gone, copy, self.damage)
+        self.sink(Done(row, self.version, path, signature, *about))
         return outcome
 
     def _list_subagents(self) -> None:
@@ -245,15 +306,36 @@ class Inscription:
             summary=self._summary(facts),
             sidechains=sidechains,
             source_bytes=sum(kept.size for kept in manifest.files),
-            path=(manifest.main or manifest.files[0]).path,
+            path=(manifest.main or (manifest.files or self.found.files)[0]).path,
         )
 
     def _summary(self, facts: Facts) -> str:
         """The one-line summary as it stands in the document; where there is none, what would stand there."""
         if self.summary is not None:
             return self.summary
-        top = page.load_head(self.shelf.document)
+        top = None
+        with contextlib.suppress(MunimentError, OSError):  # a damaged document tells nothing
+            top = page.load_head(self.shelf.document)
         return top.summary if top else head.placeholder(facts.display_title)
+
+
+def _transcripts(manifest: Manifest | None, shelf: Shelf, found: Found) -> Iterator[Kept]:
+    """The transcripts that a manifest lists; where it is lost, those that rounds are left of."""
+    if manifest:
+        yield from (kept for kept in manifest.files if is_transcript(kept, manifest.files))
+        return
+    first = found.files[0]
+    yield Kept(first.name, "main", first.path)
+    sides = shelf.folder / SIDECHAINS
+    for path in sorted(sides.iterdir()) if sides.is_dir() else ():
+        if path.is_dir():
+            yield Kept(f"{SIDECHAINS}/{path.name}", "sidechain", first.path, id=path.name)
+
+
+def _note_of(mended: Mended) -> str:
+    if mended.problems:
+        return "the archive is damaged, and no source has what is lost; `muniment doctor` tells what it is"
+    return "damaged evidence was mended from its source" if mended.healed else ""
 
 
 def _as_kept(kept: Kept) -> SourceFile:
@@ -262,7 +344,7 @@ def _as_kept(kept: Kept) -> SourceFile:
 
 
 def _without_transcript(found: Found, sidechains: Iterable[Facts]) -> Facts:
-    """A session of which only the subagents are left."""
+    """A session of which only subagents or side files are left."""
     facts = Facts(found.session_id, found.source, native_id=found.native_id)
     sides = list(sidechains)
     starts = [f.started for f in sides if f.started]
@@ -271,7 +353,8 @@ def _without_transcript(found: Found, sidechains: Iterable[Facts]) -> Facts:
         facts,
         started=min(starts, default=None),
         ended=max(ends, default=None),
-        title="(only subagents are left)",
+        transcript_gone=True,
+        title="(only subagents are left)" if sides else "(only side files are left)",
         title_by="prompt",
         cwd=next((f.cwd for f in sides if f.cwd), None),
     )

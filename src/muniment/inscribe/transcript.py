@@ -10,13 +10,15 @@ from typing import Any
 
 from msgspec import structs
 
+from muniment import files
+from muniment.errors import MunimentError
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
 from muniment.inscribe.open_texts import Moved, OpenTexts, fingerprint
 from muniment.model import Event, Facts, Problem, Round, codec
 from muniment.model.codec import mapping
 from muniment.sources import salvage
-from muniment.sources.base import Source, SourceFile
+from muniment.sources.base import Former, Source, SourceFile
 from muniment.sources.lines import MAX_LINE_BYTES, Record, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
 from muniment.store.evidence import Appender, Kept
@@ -60,21 +62,38 @@ class TranscriptWriter:
         """Write everything; the evidence as it now stands."""
         self.sink, self.tags = sink, tags
         self._begin(progress)
-        appender = Appender(self.evidence, self.kept, self.shelf.put)
+        appender = Appender(self.evidence, self.kept, self.shelf.unseen)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
         pieces = source.open(self.file.name, chain(known, appender.through(self._added(source))))
         lines = records(self._watch(pieces), self.start)
-        for round_ in source.read_on(lines, self.facts, partial(rounds.load, self.shelf)):
+        former = Former(partial(rounds.load, self.shelf), lambda: self.facts)
+        for round_ in source.read_on(lines, self.facts, former):
             self._round(round_)
         kept = structs.replace(appender.close(), mtime_ns=self.file.mtime_ns)
         self._end(source, kept)
+        if not self.shelf.unseen:
+            versions.remove_stale_rounds(self.shelf, self.facts.rounds)
         return kept
+
+    def replay(self, source: Source, sink: Sink, tags: Mapping[int, str]) -> None:
+        """Write document and rows from the round files, where the evidence that they came from is damaged."""
+        self.sink, self.tags = sink, tags
+        self._begin(None)
+        self.last_line = self.end = self.kept.size
+        for number in rounds.numbers(self.shelf):
+            try:
+                self._take(rounds.load(self.shelf, number))
+            except MunimentError as error:
+                self.problems.append(Problem(str(self.shelf.round_file(number)), 0, error.message))
+        # Rounds may be lost too, and then the document is all that has their words.
+        self._end(source, self.kept, with_document=page.is_damaged(self.shelf.document))
 
     def _begin(self, progress: Progress | None) -> None:
         """Take up where the last run left off: at the start of the open round."""
         self.start = self.last_line = self.end = progress.open_offset if progress else 0
         self.facts = progress.before if progress else self._no_facts()
         self.page = page.Page(self.shelf, progress.body_bytes if progress else 0)
+        self.opened = (self.start, self.facts, self.page.body_bytes)
         self.first = self.facts.rounds + 1
         self.open = OpenTexts(self.shelf, self.side, self.first, progress if self.indexed else None, self.same)
         self.previous: Round | None = rounds.load(self.shelf, self.first - 1) if self.first > 1 else None
@@ -109,14 +128,23 @@ class TranscriptWriter:
 
     def _round(self, round_: Round) -> None:
         """One round into every form."""
-        self.opened = (round_.offset if round_.number > 1 else 0, self.facts, self.page.body_bytes)
         for name, content in round_.media.items():
-            path = self.shelf.media / name
-            if not path.exists():
-                self.shelf.put(str(path), [content])
+            self._keep_media(self.shelf.media / name, content)
         data = rounds.encode(round_)
         if round_.number > self.first or self.shelf.unseen or not rounds.is_stored(self.shelf, round_.number, data):
             self.shelf.write(round_name(round_.number), data)
+        self._take(round_)
+
+    def _keep_media(self, path: Path, content: bytes) -> None:
+        """Media are named after their content; where all is read anew, what lies there may be damaged."""
+        if self.start == 0 and not self.shelf.unseen:
+            files.write_if_changed(path, content)
+        elif not path.exists():
+            self.shelf.put(str(path), [content])
+
+    def _take(self, round_: Round) -> None:
+        """One round into the document and the rows."""
+        self.opened = (round_.offset if round_.number > 1 else 0, self.facts, self.page.body_bytes)
         self.page.add(round_.messages)
         self.problems += round_.problems(self.file.path)
         self._rows(round_)
@@ -169,14 +197,13 @@ class TranscriptWriter:
             return opened and opened - 1
         return self._before(undone, opened - 1)
 
-    def _end(self, source: Source, kept: Kept) -> None:
+    def _end(self, source: Source, kept: Kept, with_document: bool = True) -> None:
         self._flush(self.open.moves())
         offset, before, body_before = self.opened
         top = make_head(source, self.task.agent_id, self.shelf, self.file.path, self.facts)
-        self.page.finish(top)
+        if with_document:
+            self.page.finish(top)
         self.summary = top.summary
-        if not self.shelf.unseen:
-            versions.remove_stale_rounds(self.shelf, self.facts.rounds)
         if self.side is None and self.indexed:
             every = session_db.write(self.shelf, self.first, self.round_rows, self._former_rows)
             listings.write_session_listing(self.shelf, top.title, every)

@@ -17,10 +17,13 @@ import traceback
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from muniment import inscribe as one
 from muniment.config import SMALL_BYTES, WORKERS, cores
-from muniment.errors import MunimentError
+from muniment.errors import Damaged, MunimentError
 from muniment.inscribe import Begin, Done, Outcome, Rows, Task
+from muniment.model import Problem
 from muniment.store.layout import Layout
 
 if TYPE_CHECKING:  # a small plan needs none of it, and it is slow to import
@@ -198,8 +201,15 @@ def _inscribe(layout: Layout, task: Task, sink: one.Sink) -> Outcome:
         return one.inscribe(layout, task, sink)
     except BrokenPipeError:  # whom this is told is gone
         raise
+    except Damaged as error:
+        problem = Problem(error.path, error.offset, error.message)
+        told = _failed(task, f"{error.message}; {error.hint}")
+        return structs.replace(told, problems=() if task.tried else (problem,))
     except MunimentError as error:
         return _failed(task, "; ".join(filter(None, (error.message, error.hint))))
+    except IsADirectoryError as error:  # somebody put it where a file of the session belongs, and mending moves it
+        problem = Problem(str(error.filename), 0, "a folder lies where a file should be")
+        return structs.replace(_failed(task, f"{problem}"), problems=() if task.tried else (problem,))
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # reading fills no disk: the store's it is
         place = error.filename or (layout.root if full else one.key_path(task.found))

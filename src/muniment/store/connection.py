@@ -11,12 +11,16 @@ from urllib.parse import quote
 
 import apsw
 
+from muniment import files
 from muniment.errors import StoreError
 from muniment.store import schema
 
 BUSY_MS = 10_000
 LOOK_SECONDS = 2.0
 """Of processor time: what one look at the index may cost a process that serves others."""
+_CANNOT_WRITE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError)
+_WITHOUT_LOCKS = "unix-none"
+"""A way to open files that neither locks nor shares memory."""
 _AGAIN = "`muniment reindex` builds it anew"
 _MISSING = ("no such table", "no such column")
 """What SQLite says of an index whose version is right and whose tables are not: a development version made it."""
@@ -30,10 +34,10 @@ def to_write(path: Path) -> Any:
 
 
 def to_read(path: Path) -> Any:
-    """Reading needs to write a little (the shared memory of the log); on a read-only disk nobody else writes."""
+    """Reading needs to write a little (the shared memory of the log); where it cannot, nobody else writes."""
     try:
         return _opened(path, apsw.SQLITE_OPEN_READWRITE)
-    except (apsw.ReadOnlyError, apsw.CantOpenError):
+    except _CANNOT_WRITE:
         return _unchanging(path)
 
 
@@ -41,7 +45,7 @@ def to_look(path: Path) -> Any:
     """SQLite itself refuses to write here, and a query that takes too long is ended."""
     try:
         db = _opened(path, apsw.SQLITE_OPEN_READONLY)
-    except (apsw.ReadOnlyError, apsw.CantOpenError):
+    except _CANNOT_WRITE:
         db = _unchanging(path)
     until = time.thread_time() + LOOK_SECONDS
     db.set_progress_handler(lambda: time.thread_time() > until, 20_000)
@@ -55,8 +59,18 @@ def _opened(path: Path, flags: int) -> Any:
 
 
 def _unchanging(path: Path) -> Any:
+    """The index of a disk that is full or read-only, read without writing a byte.
+
+    What a log beside it holds is committed and counts: then SQLite keeps in its own memory what it would share."""
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return _of_this_version(apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags), path)
+    if not files.changed_at(path.with_name(f"{path.name}-wal"))[1]:
+        db: Any = apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+    else:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=_WITHOUT_LOCKS)
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    db.execute("PRAGMA temp_store = MEMORY")
+    return _of_this_version(db, path)
 
 
 def _of_this_version(db: Any, path: Path) -> Any:

@@ -24,7 +24,7 @@
     </details>
 
 A message header never occurs inside content (see `escape`), so the headers alone divide a document. Each block
-stands between blank lines; two texts in a row are divided by a comment.
+stands between blank lines; two texts in a row are divided by a comment. What a text leaves open is closed (`closing`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from msgspec import structs
 
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, codec
 from muniment.model.blocks import NOWHERE, is_quiet
-from muniment.store import escape
+from muniment.store import closing, escape
 
 SEPARATOR = "\n---\n\n"
 HEADER_BYTES = re.compile("^### \\S+ · (?:user|assistant)$".encode(), re.MULTILINE)
@@ -111,7 +111,7 @@ def render_message(message: Message, media_folder: str) -> str:
         if type(block) is Text:
             if after_text:
                 out.append(f"\n{escape.NEXT}\n")
-            out += ("\n", escape.escape_text(block.text), "\n")
+            out += ("\n", closing.closed(escape.escape_text(block.text)), "\n")
             after_text = True
         elif not is_quiet(block):
             out.append("\n")
@@ -193,7 +193,8 @@ def _render_block(block: Block, media_folder: str) -> list[str]:
 def _folded(summary: str, text: str) -> list[str]:
     if not text:
         return [f"<details><summary>{summary}</summary></details>"]
-    return [f"<details><summary>{summary}</summary>\n\n", escape.escape_text(text), "\n\n</details>"]
+    shown = closing.closed(escape.escape_text(text))
+    return [f"<details><summary>{summary}</summary>\n\n", shown, "\n\n</details>"]
 
 
 def _link(block: Media, media_folder: str) -> str:

@@ -10,7 +10,7 @@ What this program did at their word and no file of an agent tells, it notes here
 The last edit of a round wins; an empty value takes the tag away. The tags of a session are said anew as a whole, as a
 JSON list. Round files never change. A move is said here before anything is moved, so that one that was cut off is
 brought to its end. A session that was continued from another has that one as its value; its rounds up to the one that
-is named were taken over.
+is named were taken over. Each line ends with a checksum of its own (`sealed`), so that damage shows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from muniment import files
 from muniment.model import codec
+from muniment.store import sealed
 from muniment.store.layout import Layout
 
 
@@ -53,7 +54,7 @@ def append(layout: Layout, edit: Edit) -> None:
     descriptor = os.open(layout.edits, flags, files.FILE_MODE)
     try:
         torn = os.fstat(descriptor).st_size and not layout.edits.read_bytes().endswith(b"\n")
-        os.write(descriptor, (b"\n" if torn else b"") + codec.encode(edit) + b"\n")
+        files.write_whole(descriptor, (b"\n" if torn else b"") + sealed.seal(codec.encode(edit)) + b"\n")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -104,7 +105,8 @@ def _tags(path: str, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
 @lru_cache(maxsize=2)
 def _edits(path: str, changed: tuple[int, int]) -> tuple[Edit, ...]:
     said: list[Edit] = []
-    for line in Path(path).read_bytes().split(b"\n") if changed != (0, 0) else []:
+    is_there = changed != (0, 0) and not os.path.isdir(path)
+    for line in Path(path).read_bytes().split(b"\n") if is_there else []:
         with contextlib.suppress(msgspec.MsgspecError, ValueError):  # a torn line of a killed writer, or no UTF-8
             said.append(msgspec.json.decode(line, type=Edit))
     return tuple(said)

@@ -1,7 +1,8 @@
 """`engagements.jsonl`, one line per session with all its engagements, and `engagements-index.md`, made from it.
 
 The file is the record of what extraction found, some of it paid for: `reindex` reads it and never makes it anew. A
-session that was understood again has its line replaced, so the file is written whole and put in place at once.
+session that was understood again has its line replaced, so the file is written whole and put in place at once. Each
+line ends with a checksum of its own (`sealed`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from muniment import files
 from muniment.model import codec
 from muniment.model.engagements import Ingested, KeptEngagement, Tagged, runs
 from muniment.model.words import shortened
-from muniment.store import edits, escape
-from muniment.store.layout import Layout
+from muniment.store import edits, escape, sealed
+from muniment.store.layout import Layout, session_folder
 from muniment.store.listings import cell
 
 _decoder = msgspec.json.Decoder(Ingested)
@@ -40,7 +41,7 @@ def load(layout: Layout) -> Iterator[Ingested]:
 def put(layout: Layout, records: Sequence[Ingested]) -> None:
     """Add or replace the lines of these sessions, with what people decided about their rounds."""
     said = (structs.replace(record, tagged=tagged(layout, record.session_id)) for record in records)
-    replace(layout, {record.session_id: codec.encode(record) for record in said})
+    replace(layout, {record.session_id: sealed.seal(codec.encode(record)) for record in said})
 
 
 def remove(layout: Layout, session_id: str) -> None:
@@ -52,13 +53,13 @@ def remove(layout: Layout, session_id: str) -> None:
 def replace(layout: Layout, lines: dict[str, bytes]) -> None:
     new = {session_id.encode(): line for session_id, line in lines.items()}
     kept = (line for line in _lines(layout) if line[_ID_AT : _ID_AT + _ID_BYTES] not in new)
-    files.write_atomic(layout.engagements, (line + b"\n" for line in (*kept, *new.values()) if line))
+    files.write_durable(layout.engagements, (line + b"\n" for line in (*kept, *new.values()) if line))
 
 
 def _lines(layout: Layout) -> list[bytes]:
     try:
         return [line for line in layout.engagements.read_bytes().split(b"\n") if line.strip()]
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return []
 
 
@@ -92,7 +93,7 @@ def listing(records: Iterable[Ingested]) -> bytes:
     worked.sort(key=lambda r: (r.started or "", r.session_id), reverse=True)
     lines = ["# Engagements", "", _count(worked, len(known) - len(worked)), ""]
     for day, of_day in groupby(worked, key=lambda r: (r.started or "undated")[:10]):
-        lines += [f"## {day}", ""]
+        lines += [f"## {cell(day)}", ""]
         for record in of_day:
             lines += [*_session(record), ""]
     return escape.to_bytes("\n".join(lines).rstrip("\n") + "\n")
@@ -106,21 +107,21 @@ def _count(worked: Sequence[Ingested], ghosts: int) -> str:
 def _session(record: Ingested) -> Iterator[str]:
     name = cell(record.agent_name or record.agent_id)
     title = cell(shortened(record.title, 120))
-    yield f"### {name} · [{record.session_id[:8]}]({record.agent_id}/{record.session_id}.md) · {title}"
+    yield f"### {name} · [{record.session_id[:8]}]({session_folder(record.agent_id, record.session_id)}.md) · {title}"
     yield ""
     if record.session_summary:
         yield f"{cell(record.session_summary)}\n"
     for engagement in record.engagements:
         yield from _engagement(engagement)
     for named in record.tagged:
-        name = cell(" ".join(named.engagement_id.split()))
+        name = cell(named.engagement_id)
         yield f"- **{name}** · by hand · turns {_turns(named.turn_ranges)}"
 
 
 def _engagement(engagement: KeptEngagement) -> Iterator[str]:
     project = f" · {cell(engagement.project)}" if engagement.project else ""
-    turns = _turns(engagement.turn_ranges)
-    yield f"- **{engagement.method}** · {engagement.phase}{project} · turns {turns}: {cell(engagement.topic)}"
+    method, phase, topic = map(cell, (engagement.method, engagement.phase, engagement.topic))
+    yield f"- **{method}** · {phase}{project} · turns {_turns(engagement.turn_ranges)}: {topic}"
     if engagement.outcome:
         yield f"  - outcome: {cell(engagement.outcome)}"
     yield from (f"  - decided: {cell(decision)}" for decision in engagement.key_decisions)
@@ -132,4 +133,5 @@ def _turns(ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def write_listing(layout: Layout) -> None:
+    files.free_place(layout.engagements_listing)
     files.write_if_changed(layout.engagements_listing, listing(load(layout)))

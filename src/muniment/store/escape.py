@@ -15,8 +15,10 @@ SIGN = "\u241b"
 HEADER = r"### \S+ · (?:user|assistant)$"
 MEDIA = r"!\[[^\]\n]*\]\([^)\n]*/media/[0-9a-f]{64}\.\w+\)$"
 NEXT = "<!-- next -->"
+CLOSED = "<!-- closed by muniment -->"
+"""Below a line that is no part of the text (see `closing`)."""
 
-_STRUCTURE = rf"(?={HEADER}|<details><summary>|</details>$|{NEXT}$|{MEDIA})"
+_STRUCTURE = rf"(?={HEADER}|<details><summary>|</details>$|{NEXT}$|{CLOSED}$|{MEDIA})"
 _ESCAPE_LINE = re.compile(rf"^(\\*){_STRUCTURE}", re.MULTILINE)
 _UNESCAPE_LINE = re.compile(rf"^\\(\\*){_STRUCTURE}", re.MULTILINE)
 _ESCAPE_HEADER = re.compile(rf"^(\\*)(?={HEADER})", re.MULTILINE)
@@ -30,7 +32,7 @@ _ESCAPED = re.compile(f"{SIGN}([0-9a-f]{{1,5}});")
 
 def escape_text(text: str) -> str:
     """Free text: no line of it can be taken for structure."""
-    if _may_be_header(text) or "details>" in text or "<!-- next" in text or "/media/" in text:
+    if _may_be_header(text) or "details>" in text or "<!-- next" in text or CLOSED in text or "/media/" in text:
         return _ESCAPE_LINE.sub(r"\\\1", text)
     return text
 
@@ -61,7 +63,12 @@ def to_bytes(text: str) -> bytes:
         data = None
     if data is not None and not has_any(data, _CONTROLS) and SIGN not in text:
         return data
-    return _UNSAFE.sub(lambda m: f"{SIGN}{ord(m[0]):x};", text).encode()
+    return safe_characters(text).encode()
+
+
+def safe_characters(text: str) -> str:
+    """Text with signs in place of what plain text cannot hold."""
+    return _UNSAFE.sub(lambda m: f"{SIGN}{ord(m[0]):x};", text)
 
 
 def to_yaml_bytes(text: str) -> bytes:

@@ -4,7 +4,9 @@
     source/<name>.zst                  the bytes, as zstd frames; `zstd -d` gives the original file
 
 An append adds frames and then replaces the manifest, which alone says what counts: frames of an append that
-was killed in between lie behind the last one listed and are cut off by the next append. A file that was written anew
+was killed in between lie behind the last one listed and are cut off by the next append. The frames are on the disk
+before the manifest that lists them is: a power cut in the midst of an append takes nothing away that was there before.
+Only in a staging folder, which a power cut may empty, is nothing synced one by one. A file that was written anew
 goes into a new edition, `<name>.<edition>.zst`; the former one is removed when the new one is durable.
 """
 
@@ -14,7 +16,7 @@ import contextlib
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -23,15 +25,17 @@ import zstandard
 from msgspec import Struct, structs
 
 from muniment import files
-from muniment.errors import StoreError, Unsupported
+from muniment.errors import Damaged, MunimentError, Unsupported
 from muniment.model import codec
 from muniment.sources.base import FileRole
+from muniment.store import sealed
 from muniment.store.layout import safe_name
 
 _own = threading.local()
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
 FRAME_BYTES = 4 << 20
+HEAL = "`muniment check --stored` tells how much; then `muniment up` takes it from the source, if that still has it"
 LEVEL = 1
 """Real transcripts shrink 5.3-fold at this level and 5.8-fold at level 3, which is a quarter slower."""
 
@@ -44,6 +48,10 @@ class Frame(Struct, frozen=True, array_like=True):
     packed_offset: int
     packed_length: int
     sha256: str
+
+    def is_content(self, content: bytes) -> bool:
+        """Whether these are the very bytes of it."""
+        return hashlib.sha256(content).hexdigest() == self.sha256
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
@@ -63,6 +71,8 @@ class Kept(Struct, frozen=True, omit_defaults=True):
     """Its path below that folder, where that is not its name."""
     edition: int = 0
     """How often its content was replaced by one that says all that the former said."""
+    bundled: bool = False
+    """Whether it came in a bundle, to a session that was here: where it says that it lay, it may never have been."""
 
     @property
     def size(self) -> int:
@@ -139,6 +149,13 @@ class Manifest(Struct, frozen=True):
         return structs.replace(self, files=tuple(ordered))
 
 
+class _Unsealed(Manifest, frozen=True, forbid_unknown_fields=True):
+    """A manifest without a checksum that can be compared: every field of it must be known."""
+
+    sha256: str = ""
+    """Of one that another program wrote again, with other blanks."""
+
+
 def exists(folder: Path) -> bool:
     """Whether there is evidence, damaged or not: its manifest is written last."""
     return (folder / MANIFEST).exists()
@@ -150,17 +167,43 @@ def load(folder: Path) -> Manifest | None:
         data = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _damaged_manifest(folder, str(error.strerror)) from None
     try:
-        manifest = codec.decode(data, Manifest)
+        manifest = decode(data)
     except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreError(f"{folder / MANIFEST}: damaged: {error}", "inscribe the session again") from None
+        raise _damaged_manifest(folder, str(error)) from None
     if manifest.version > MANIFEST_VERSION:
         raise Unsupported(f"{folder}: evidence of version {manifest.version}", "written by a newer muniment; update")
     return manifest
 
 
-def save(folder: Path, manifest: Manifest, put: files.Put = files.write_atomic) -> None:
-    put(f"{folder}/{MANIFEST}", [codec.encode(manifest)])
+def decode(data: bytes) -> Manifest:
+    """The manifest that stands in a file. Raises ValueError or MsgspecError for one that is not what it was."""
+    if sealed.is_broken(data):
+        raise ValueError("its checksum is another")
+    if not sealed.is_sealed(data):
+        codec.decode(data, _Unsealed)
+    return codec.decode(data, Manifest)
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The bytes of a manifest's file."""
+    return sealed.seal(codec.encode(manifest))
+
+
+def _damaged_manifest(folder: Path, why: str) -> Damaged:
+    path = folder / MANIFEST
+    return Damaged(f"{path}: damaged: {why}", HEAL, str(path))
+
+
+def save(folder: Path, manifest: Manifest, staged: bool = False) -> None:
+    """Replace the manifest: from here on, what it lists counts."""
+    _put(staged)(f"{folder}/{MANIFEST}", [encode(manifest)])
+
+
+def _put(staged: bool) -> files.Put:
+    return files.write_unseen if staged else files.write_durable
 
 
 def packed_path(folder: Path, kept: Kept) -> Path:
@@ -198,9 +241,9 @@ def _compressor() -> zstandard.ZstdCompressor:
 class Appender:
     """Adds bytes to one file of the evidence; `kept` counts what is packed so far."""
 
-    def __init__(self, folder: Path, kept: Kept, put: files.Put = files.write_atomic) -> None:
+    def __init__(self, folder: Path, kept: Kept, staged: bool = False) -> None:
         self.kept = kept
-        self.put = put
+        self.staged = staged
         self.path = f"{folder}/{_packed_name(kept)}"
         self.is_new = not kept.frames
         self.waiting: list[bytes] = []
@@ -239,6 +282,9 @@ class Appender:
             end = self.kept.packed_size - self.packed_bytes
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
             descriptor = os.open(self.path, flags, files.FILE_MODE)
+            if os.fstat(descriptor).st_size < end:  # to go on would hide that the end of the former frames is gone
+                os.close(descriptor)
+                raise _damaged(Path(self.path), self.kept, self.kept.frames[0].offset)
             os.ftruncate(descriptor, end)
             os.lseek(descriptor, end, os.SEEK_SET)
             self.out = os.fdopen(descriptor, "wb", buffering=files.CHUNK_BYTES)
@@ -251,39 +297,106 @@ class Appender:
         if not self.packed and self.out is None:
             return self.kept
         if self.is_new and self.out is None:
-            self.put(self.path, self.packed)
+            _put(self.staged)(self.path, self.packed)
             return self.kept
         self._write()
         if self.out:
-            self.out.close()
+            self._close(self.out)
         return self.kept
+
+    def _close(self, out: BinaryIO) -> None:
+        with out:
+            out.flush()
+            if not self.staged:
+                os.fsync(out.fileno())
 
 
 def read(folder: Path, kept: Kept, start: int = 0) -> Iterator[bytes]:
     """The bytes of a kept file from `start` on, each frame checked against its hash."""
-    decompressor = zstandard.ZstdDecompressor()
     frames = [frame for frame in kept.frames if frame.offset + frame.length > start]
-    if not frames:
-        return
-    with files.open_regular(packed_path(folder, kept)) as packed:
+    for frame, content in _frames(folder, kept, frames):
+        if content is None:
+            raise _damaged(packed_path(folder, kept), kept, frame.offset)
+        yield content[start - frame.offset :] if frame.offset < start else content
+
+
+def damaged_frames(folder: Path, kept: Kept) -> list[Frame]:
+    """The frames of a kept file that are not what they were."""
+    return [frame for frame, content in _frames(folder, kept, kept.frames) if content is None]
+
+
+def _frames(folder: Path, kept: Kept, frames: Iterable[Frame]) -> Iterator[tuple[Frame, bytes | None]]:
+    """Each frame with its content; None if it is damaged."""
+    decompressor = zstandard.ZstdDecompressor()
+    with _Packed(packed_path(folder, kept)) as packed:
         for frame in frames:
-            packed.seek(frame.packed_offset)
-            content = _unpack(decompressor, packed.read(frame.packed_length), frame, kept)
-            yield content[start - frame.offset :] if frame.offset < start else content
+            yield frame, _unpack(decompressor, packed.read(frame), frame)
 
 
-def _unpack(decompressor: zstandard.ZstdDecompressor, data: bytes | None, frame: Frame, kept: Kept) -> bytes:
+class _Packed:
+    """The frames of a file as they lie there, nothing for those that are gone or cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.file: BinaryIO | None = None
+        with contextlib.suppress(MunimentError, OSError):
+            self.file = files.open_regular(path)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __enter__(self) -> _Packed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.file:
+            self.file.close()
+
+    def read(self, frame: Frame) -> bytes:
+        try:
+            if self.file is None or frame.packed_offset < 0 or frame.packed_length < 0:
+                return b""
+            self.file.seek(frame.packed_offset)
+            return self.file.read(frame.packed_length) or b""
+        except OSError:  # a disk that fails
+            return b""
+
+
+def _unpack(decompressor: zstandard.ZstdDecompressor, data: bytes, frame: Frame) -> bytes | None:
     content = b""
     with contextlib.suppress(zstandard.ZstdError):
         # The size in a frame's own header may be damaged too; it must not decide how much memory is taken.
         if data and zstandard.frame_content_size(data) == frame.length:
             content = decompressor.decompress(data)
-    if hashlib.sha256(content).hexdigest() != frame.sha256:
-        raise StoreError(
-            f"the evidence of {kept.name} is damaged at byte {frame.offset}",
-            "the disk or a program changed it; restore that file of the store from a backup",
-        )
-    return content
+    return content if frame.is_content(content) else None
+
+
+def _damaged(path: Path, kept: Kept, offset: int) -> Damaged:
+    return Damaged(f"the evidence of {kept.name} is damaged at byte {offset}", HEAL, str(path), offset)
+
+
+def mend(folder: Path, kept: Kept, lost: Collection[Frame], content_of: Callable[[Frame], bytes | None]) -> Kept:
+    """Write a file of the evidence anew, as a new edition: the lost frames from elsewhere, where somebody has their
+    very bytes, and all others as they lie there."""
+    found = {frame for frame in lost if content_of(frame) is not None}
+    if not found:
+        return kept
+    made: list[Frame] = []
+
+    def pieces() -> Iterator[bytes]:
+        at = 0
+        with _Packed(packed_path(folder, kept)) as packed:
+            for frame in kept.frames:
+                content = content_of(frame) if frame in found else None
+                data = packed.read(frame) if content is None else _compressor().compress(content)
+                made.append(Frame(frame.offset, frame.length, at, len(data), frame.sha256))
+                at += len(data)
+                yield data
+
+    new = structs.replace(kept, edition=kept.edition + 1)
+    files.write_atomic(packed_path(folder, new), pieces())
+    return structs.replace(new, frames=tuple(made))
+
+
+def sizes(manifest: Manifest) -> dict[str, int]:
+    """How large each file of an evidence folder must at least be."""
+    return {MANIFEST: 1} | {_packed_name(kept): kept.packed_size for kept in manifest.files if kept.frames}
 
 
 def survives(content: bytes) -> bool:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from muniment.errors import StoreError, Unsupported
 from muniment.model import codec
+from muniment.model.words import SUMMARY_CHARS
 from muniment.store import document, escape
 
 DOCUMENT_VERSION = 1
@@ -62,7 +63,7 @@ def _place(name: str) -> tuple[int, str]:
 
 def placeholder(title: str) -> str:
     """What stands for a summary until there is one. A title may begin like markup; a summary is a plain line."""
-    return " ".join((title.lstrip("#-> \t") or "(no prompt)").split())[:200]
+    return " ".join((title.lstrip("#-> \t") or "(no prompt)").split())[:SUMMARY_CHARS]
 
 
 def written_by_hand(head: Head) -> bool:

@@ -17,10 +17,22 @@ import apsw
 
 from muniment import files
 from muniment.errors import Ambiguous, NotFound, StoreError
-from muniment.model import Facts, codec
+from muniment.model import Facts, Problem, codec
 from muniment.model.engagements import Ingested
-from muniment.store import connection, edits, engagement_table, roster, round_table, schema, session_table, text_table
+from muniment.store import (
+    connection,
+    damage_table,
+    edits,
+    engagement_table,
+    leftovers,
+    roster,
+    round_table,
+    schema,
+    session_table,
+    text_table,
+)
 from muniment.store.connection import told_plainly
+from muniment.store.damage_table import Copied, Damage
 from muniment.store.layout import Layout, session_folder
 from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
 from muniment.store.session_table import Listed, SessionRow
@@ -118,7 +130,13 @@ class Index:
         syncing = files.Syncing(self.layout.sessions)
         self.db.execute("INSERT INTO texts_fts(texts_fts) VALUES ('flush')")  # else the commit does it, afterwards
         syncing.wait()
+        self._note_size(self.layout.edits)
         self.db.execute("COMMIT")
+
+    def _note_size(self, path: Path) -> None:
+        """How far a file has come that only ever grows: it can be noticed that it was cut off."""
+        if size := files.changed_at(path)[1]:
+            self.db.execute("INSERT OR REPLACE INTO grown VALUES (?,?)", (path.name, size))
 
     def rollback(self) -> None:
         with contextlib.suppress(apsw.Error):
@@ -198,8 +216,18 @@ class Index:
         text_table.move(self.db, key, moves)
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
-        if rows:
-            self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", [(key, *row) for row in rows])
+        """What answers cost, each once: a subagent that sums up a session begins with a copy of all its answers.
+
+        The transcript counts before its subagents, whichever comes first. An id alone proves no copy: some agents
+        number the answers of every transcript from one on."""
+        own = [(row[0], row[4] or "") for row in rows if row[0] and row[2] is None]
+        if own and self.rows("SELECT 1 FROM usage WHERE session = ? AND sidechain IS NOT NULL LIMIT 1", key):
+            self.db.execute(_COPIED_USAGE, (key, codec.encode(own).decode()))
+        known: set[tuple[str, str]] = set()
+        if any(row[2] is not None for row in rows):
+            known = set(self.rows(_NAMED_USAGE, key))
+        new = [(key, *row) for row in rows if row[2] is None or (row[0], row[4] or "") not in known]
+        self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", new)
 
     def put_session(self, key: int, row: SessionRow) -> None:
         """What is known of a session as a whole, replaced."""
@@ -213,7 +241,8 @@ class Index:
         self, path: str, session_id: str, version: str, signature: str, progress: Sequence[tuple[str, bytes]]
     ) -> None:
         """How far the files of a session are read; says that all before is in the store."""
-        self.db.execute("INSERT OR REPLACE INTO seen VALUES (?,?,?,?)", (fit(path), session_id, version, signature))
+        anew = "REPLACE" if signature else "IGNORE"  # who did not look at the source knows nothing newer of it
+        self.db.execute(f"INSERT OR {anew} INTO seen VALUES (?,?,?,?)", (fit(path), session_id, version, signature))
         rows = [(session_id, version, fit(name), state) for name, state in progress]
         self.db.executemany("INSERT OR REPLACE INTO progress VALUES (?,?,?,?)", rows)
 
@@ -232,10 +261,36 @@ class Index:
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
         round_table.delete(self.db, session_id)
         engagement_table.delete(self.db, session_id)
-        for table in ("seen", "progress", "tags", "sessions"):
+        for table in ("seen", "progress", "tags", "manifests", "damage", "sessions"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
+    def put_manifest(self, session_id: str, version: str, copy: Copied) -> None:
+        """Keep a copy of a manifest, from which it comes back if it is damaged."""
+        damage_table.put_manifest(self.db, session_id, version, copy)
+
+    def set_aside(self, session_id: str, version: str) -> None:
+        """The current version of a session is now an older one, and lies elsewhere."""
+        damage_table.move(self.db, session_id, version)
+
+    def mark_damage(self, session_id: str, version: str, problems: Iterable[Problem], tried: bool) -> None:
+        """All that is damaged of a version of a session, in place of what was known."""
+        damage_table.mark(self.db, session_id, version, problems, tried)
+
+    def unmark_damage(self) -> None:
+        """Nothing is known to be damaged."""
+        self.db.execute("DELETE FROM damage")
+
     # -- reading
+
+    def manifests(self, session_id: str) -> dict[str, bytes]:
+        """The copies of a session's manifests, by version."""
+        return damage_table.manifests(self.db, session_id)
+
+    def damage(self) -> list[Damage]:
+        """What is known to be damaged, and what the size of its files shows."""
+        known = damage_table.marked(self.db)
+        paths = {one.path for one in known}
+        return known + [one for one in damage_table.missing_evidence(self.layout, self.db) if one.path not in paths]
 
     def seen(self) -> dict[str, tuple[str, str, str]]:
         """Every source path that is in the store: session, version, signature."""
@@ -296,6 +351,12 @@ class Index:
         return codec.decode(text.encode(), Facts)
 
 
+_NAMED_USAGE = "SELECT message_id, coalesce(at, '') FROM usage WHERE session = ? AND message_id IS NOT NULL"
+_COPIED_USAGE = """DELETE FROM usage
+  WHERE session = ? AND sidechain IS NOT NULL AND (message_id, coalesce(at, '')) IN
+    (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"""
+
+
 def _empty() -> bytes:
     """An index without sessions. It is put in place whole, so that nobody meets one without tables."""
     db: Any = apsw.Connection(":memory:")
@@ -315,7 +376,7 @@ def _require_writable(layout: Layout) -> None:
 
 @contextlib.contextmanager
 def lock(layout: Layout, waiting: Callable[[], None]) -> Generator[None]:
-    """Only one process writes to a store; a second one waits, and says so."""
+    """Only one process writes to a store; a second one waits, and says so. What killed runs left goes first."""
     _require_writable(layout)
     files.make_folder(layout.sessions)
     descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, files.FILE_MODE)
@@ -324,6 +385,7 @@ def lock(layout: Layout, waiting: Callable[[], None]) -> Generator[None]:
             waiting()
             while not files.locked(descriptor):
                 time.sleep(0.1)
+        leftovers.remove(layout)
         yield
     finally:
         os.close(descriptor)

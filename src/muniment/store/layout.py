@@ -3,6 +3,7 @@
 <root>/data/sessions/<agent_id>/<uuid>.md          the document
 <root>/data/sessions/<agent_id>/<uuid>/            rounds/ media/ source/ sidechains/ versions/ session.db index.md
 <root>/data/.new/                                  the same of sessions that are not whole yet
+<root>/data/.unbundling-…/                         a bundle that is being unpacked
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Shelf(Struct, frozen=True, dict=True):
         return Path(f"{self.place}/{round_name(number)}")
 
     def sidechain(self, id_: str) -> Shelf:
-        """The shelf of a subagent; its media lie with the session's."""
+        """The shelf of a subagent, with its own rounds and media."""
         return Shelf(f"{self.place}/{SIDECHAINS}/{safe_name(id_)}", self.unseen)
 
     @cached_property
@@ -137,7 +138,9 @@ class Shelf(Struct, frozen=True, dict=True):
         files.make_folder(f"{self.place}/{name}")
 
     def write_document(self, pieces: Iterable[bytes]) -> None:
-        self.put(f"{self.place}.md", pieces)
+        """Replace the document. It has the only copy of what a person wrote into its head."""
+        put = files.write_unseen if self.unseen else files.write_durable
+        put(f"{self.place}.md", pieces)
 
     def clear(self) -> None:
         """An empty folder, whatever a run that failed left there."""
@@ -174,8 +177,12 @@ class Layout(Struct, frozen=True, dict=True):
     """Whoever holds this looks, and cannot write: neither the index nor the lock opens for it."""
 
     @cached_property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @cached_property
     def sessions(self) -> Path:
-        return self.root / "data" / "sessions"
+        return self.data / "sessions"
 
     @cached_property
     def database(self) -> Path:
@@ -204,12 +211,17 @@ class Layout(Struct, frozen=True, dict=True):
 
     @cached_property
     def roster(self) -> Path:
-        return self.root / "data" / "agent-roster.jsonl"
+        return self.data / "agent-roster.jsonl"
 
     @cached_property
     def prospective(self) -> Path:
         """Copies of the `engagement.md` files that agents keep in their projects."""
-        return self.root / "data" / "engagements"
+        return self.data / "engagements"
+
+    @cached_property
+    def scanned(self) -> Path:
+        """Which sessions were scanned for secrets, and how many each holds."""
+        return self.sessions / ".scanned.jsonl"
 
     @cached_property
     def lock(self) -> Path:
@@ -223,7 +235,7 @@ class Layout(Struct, frozen=True, dict=True):
     @cached_property
     def unseen(self) -> Path:
         """Where sessions are put together that nobody has seen yet."""
-        return self.root / "data" / ".new"
+        return self.data / ".new"
 
     def holds_sessions(self) -> bool:
         """Whether anything is in the store, whatever the index says."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from muniment import files
 from muniment.model import Facts
@@ -17,7 +19,7 @@ from muniment.store.session_table import Listed
 def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
     """The rounds of one session as a table."""
     lines = [
-        f"# {title}",
+        f"# {cell(title)}",
         "",
         "| round | timestamp | engagement | user_preview | agent_preview | tools | thinking | tokens |",
         "| ---: | --- | --- | --- | --- | ---: | ---: | ---: |",
@@ -25,8 +27,8 @@ def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
     for row in rows:
         cells = (
             f"[{row.round}](rounds/{row.round:03d}.json)",
-            row.started or "",
-            row.engagement_id or "",
+            cell(row.started or ""),
+            cell(row.engagement_id or ""),
             cell(row.user_preview),
             cell(row.agent_preview),
             row.tool_count,
@@ -37,9 +39,20 @@ def session_listing(title: str, rows: Iterable[RoundRow]) -> bytes:
     return escape.to_bytes("\n".join(lines) + "\n")
 
 
+def whole_listing(title: str, rows: Iterable[RoundRow], sides: Mapping[str, Facts]) -> bytes:
+    """The listing of a session that has rounds, with its subagents."""
+    return session_listing(title, rows) + (_SUBAGENTS + subagent_listing(sides) if sides else b"")
+
+
+_MARKUP = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)|!(?=\[)|^[#>+-]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+"""What begins markup in a line of markdown: code, stress, links and pictures, cells, headings, quotes and lists, and
+what some readers make a link of by itself."""
+
+
 def cell(text: str) -> str:
-    """Text in one cell of a table: no bar and no markup of its own."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    """Text as one line or cell of a listing: its words, and no markup of its own, above all no link."""
+    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return _MARKUP.sub(r"\\\g<0>", line)
 
 
 def write_session_listing(shelf: Shelf, title: str, rows: Iterable[RoundRow]) -> None:
@@ -51,7 +64,7 @@ def write_session_listing(shelf: Shelf, title: str, rows: Iterable[RoundRow]) ->
 def write_subagents(shelf: Shelf, title: str, sides: Mapping[str, Facts]) -> None:
     """The subagents of a session, behind its rounds; where only they are left, alone."""
     rounds, *_ = _read(shelf).partition(_SUBAGENTS)
-    _write(shelf, (rounds or escape.to_bytes(f"# {title}\n")) + _SUBAGENTS + subagent_listing(sides))
+    _write(shelf, (rounds or escape.to_bytes(f"# {cell(title)}\n")) + _SUBAGENTS + subagent_listing(sides))
 
 
 _SUBAGENTS = b"\n## Subagents\n\n"
@@ -61,16 +74,16 @@ def subagent_listing(sides: Mapping[str, Facts]) -> bytes:
     """The subagents of one session as a table, in the order of time."""
     lines = ["| subagent | timestamp | messages | prompt |", "| --- | --- | ---: | --- |"]
     for id_, facts in sorted(sides.items(), key=lambda side: (side[1].started or "", side[0])):
-        link = f"[{cell(' '.join(id_.split()))}](sidechains/{safe_name(id_)}.md)"
+        link = f"[{cell(id_)}](sidechains/{safe_name(id_)}.md)"
         prompt = cell(shortened(facts.display_title, PREVIEW_CHARS))
-        lines.append(f"| {link} | {facts.started or ''} | {facts.messages} | {prompt} |")
+        lines.append(f"| {link} | {cell(facts.started or '')} | {facts.messages} | {prompt} |")
     return escape.to_bytes("\n".join(lines) + "\n")
 
 
 def _read(shelf: Shelf) -> bytes:
     try:
         return shelf.listing.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return b""
 
 
@@ -78,18 +91,30 @@ def _write(shelf: Shelf, made: bytes) -> None:
     if shelf.unseen:
         shelf.write(LISTING, made)
     else:
-        files.write_if_changed(shelf.listing, made)
+        _put(shelf.listing, made)
+
+
+def _put(path: Path, made: bytes) -> None:
+    files.free_place(path)
+    files.write_if_changed(path, made)
 
 
 def write_archive_listings(layout: Layout, index: Index) -> None:
     """The listing of all agents and that of each agent."""
+    rows = list(index.sessions())
+    for path, data in archive_listings(layout, rows):
+        _put(path, data)
+    _remove_empty(layout, {row.agent_id for row in rows})
+
+
+def archive_listings(layout: Layout, rows: Iterable[Listed]) -> Iterator[tuple[Path, bytes]]:
+    """Path and content of the listing of each agent, then of that of all agents."""
     by_agent: dict[str, list[Listed]] = {}
-    for row in sorted(index.sessions(), key=lambda r: (r.started or "", r.session_id)):
+    for row in sorted(rows, key=lambda r: (r.started or "", r.session_id)):
         by_agent.setdefault(row.agent_id, []).append(row)
-    for agent_id, rows in by_agent.items():
-        files.write_if_changed(layout.agent(agent_id) / "index.md", agent_listing(agent_id, rows))
-    files.write_if_changed(layout.listing, archive_listing(by_agent))
-    _remove_empty(layout, by_agent.keys())
+    for agent_id, own in by_agent.items():
+        yield layout.agent(agent_id) / "index.md", agent_listing(agent_id, own)
+    yield layout.listing, archive_listing(by_agent)
 
 
 def _remove_empty(layout: Layout, agents: Collection[str]) -> None:
@@ -103,9 +128,9 @@ def _remove_empty(layout: Layout, agents: Collection[str]) -> None:
 
 def agent_listing(agent_id: str, rows: Sequence[Listed]) -> bytes:
     """One agent's sessions in the order of time."""
-    lines = [f"# Sessions of {agent_id}", "", "| session | title | date | summary |", "| --- | --- | --- | --- |"]
+    lines = [f"# Sessions of {cell(agent_id)}", "", "| session | title | date | summary |", "| --- | --- | --- | --- |"]
     for row in rows:
-        date = (row.started or "undated")[:10]
+        date = cell((row.started or "undated")[:10])
         lines.append(
             f"| {_link(row)} | {cell(shortened(row.title, 120))} | {date} | {cell(shortened(row.summary, 200))} |"
         )
@@ -124,6 +149,7 @@ def archive_listing(by_agent: dict[str, list[Listed]]) -> bytes:
     lines = ["# Sessions", "", "| agent | sessions | from | to |", "| --- | ---: | --- | --- |"]
     for agent_id, rows in sorted(by_agent.items()):
         days = [day[:10] for row in rows for day in (row.started, row.ended) if day]
-        span = (min(days), max(days)) if days else ("", "")
-        lines.append(f"| [{agent_id}]({agent_id}/index.md) | {len(rows)} | {span[0]} | {span[1]} |")
+        first, last = (cell(day) for day in ((min(days), max(days)) if days else ("", "")))
+        link = f"[{cell(agent_id)}]({safe_name(agent_id)}/index.md)"
+        lines.append(f"| {link} | {len(rows)} | {first} | {last} |")
     return escape.to_bytes("\n".join(lines) + "\n")

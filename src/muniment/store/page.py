@@ -15,7 +15,7 @@ from typing import IO
 from msgspec import structs
 
 from muniment import files
-from muniment.errors import NotFound, StoreError
+from muniment.errors import MunimentError, NotFound, StoreError
 from muniment.model import Message
 from muniment.store import document, head
 from muniment.store.layout import Shelf
@@ -79,7 +79,7 @@ def replace_head(path: Path, top: head.Head) -> None:
     """Another head on the same messages."""
     start = body_start(path)
     rest = files.chunks(path, start)
-    files.write_atomic(path, chain([head.render(top, has_messages=start < path.stat().st_size)], rest))
+    files.write_durable(path, chain([head.render(top, has_messages=start < path.stat().st_size)], rest))
 
 
 def body_start(path: Path) -> int:
@@ -116,7 +116,7 @@ def other_session(path: Path, session_id: str) -> str | None:
             if file.read(len(own)) == own:
                 return None
         top = load_head(path)
-    except (NotFound, StoreError):
+    except (NotFound, StoreError, OSError):
         return None
     said = top.fields.get("session_id") if top else None
     return None if said in (None, session_id) else str(said)
@@ -126,7 +126,7 @@ def body_bytes(path: Path) -> int | None:
     """Size of the body; None if there is no document."""
     try:
         return path.stat().st_size - body_start(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, StoreError):
         return None
 
 
@@ -139,9 +139,17 @@ def is_edited(path: Path) -> bool:
     return top is not None and top.own.get(BODY_BYTES) != body_bytes(path)
 
 
+def is_damaged(path: Path) -> bool:
+    """Whether a document is lost or has no head that can be read."""
+    try:
+        return load_head(path) is None
+    except (MunimentError, OSError):
+        return True
+
+
 def load_body(path: Path) -> bytes:
     """The messages of a document, as bytes."""
     try:
         return head.split(path.read_bytes())[1]
-    except FileNotFoundError:
+    except OSError:
         raise StoreError(f"{path}: the document is missing", "`muniment reindex` writes it anew") from None

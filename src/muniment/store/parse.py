@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from muniment.model import Block, Compaction, Event, Media, Message, Text, Thinking, Tool, Unknown, codec
-from muniment.store import escape
+from muniment.store import closing, escape
 from muniment.store.document import SEPARATOR
 
 _HEADER = re.compile(r"^### (\S+) · (user|assistant)$", re.MULTILINE)
@@ -89,7 +89,7 @@ class _Parser:
             if self.lines[self.at] == "" and following is not None and stops(following):
                 break
             self.at += 1
-        return escape.unescape_text("\n".join(self.lines[start : self.at]))
+        return escape.unescape_text("\n".join(closing.opened(self.lines[start : self.at])))
 
     def _details(self) -> Block:
         line = self._take().removeprefix("<details><summary>")

@@ -151,14 +151,14 @@ def _without(layout: Layout, prefixes: Collection[str]) -> Iterator[bytes]:
 
 def _write(layout: Layout, lines: Iterable[bytes]) -> None:
     files.make_folder(layout.roster.parent)
-    files.write_atomic(layout.roster, (line + b"\n" for line in lines))
+    files.write_durable(layout.roster, (line + b"\n" for line in lines))
     files.sync(layout.roster.parent)
 
 
 def _lines(path: Path) -> list[bytes]:
     try:
         return [line for line in path.read_bytes().split(b"\n") if line.strip()]
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return []
 
 

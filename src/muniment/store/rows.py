@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
 
-from muniment.model import Compaction, Event, Round, Text, Thinking, Tool, codec
+from muniment.model import Compaction, Event, Media, Round, Text, Thinking, Tool, Unknown, codec
 from muniment.model.rounds import Usage, text_of
 from muniment.model.words import shortened
 from muniment.store.words import indexed
@@ -150,7 +150,24 @@ def _words_of(value: object) -> str:
 
 
 def _output_text(tool: Tool) -> str:
-    return "\n".join([part.text for part in tool.output or () if isinstance(part, Text)])
+    parts = tool.output or ()
+    return "\n".join([part.text if isinstance(part, Text) else "\n".join(_strings_in(part)) for part in parts])
+
+
+def _strings_in(part: Media | Unknown) -> Iterator[str]:
+    """The words of a result that is kept as it came, such as titles and addresses of a web search.
+
+    What a service encrypted for itself is none. Nothing here calls itself: a value may be nested deep."""
+    waiting: list[Any] = [part.value] if isinstance(part, Unknown) and part.kind != "media" else []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            waiting += reversed(cast("list[Any]", value))
+        elif isinstance(value, dict):
+            members = cast("dict[str, Any]", value).items()
+            waiting += [member for name, member in reversed(list(members)) if not name.startswith("encrypted")]
 
 
 def usage_rows(round_: Round, sidechain: str | None) -> list[UsageRow]:

@@ -4,7 +4,7 @@ Every index is derived: a change of schema, or of the words put into it, raises 
 another version is built anew: by `up` and `inscribe` on their own, else by `muniment reindex`.
 """
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 ROUNDS = """
 CREATE TABLE IF NOT EXISTS rounds (
@@ -146,5 +146,25 @@ CREATE TABLE IF NOT EXISTS progress (
   name TEXT NOT NULL,
   state BLOB NOT NULL,
   PRIMARY KEY (session_id, version, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS manifests (
+  session_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  sizes TEXT NOT NULL,
+  data BLOB NOT NULL,
+  PRIMARY KEY (session_id, version)
+);
+CREATE TABLE IF NOT EXISTS damage (
+  session_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  path TEXT NOT NULL,
+  offset INTEGER NOT NULL,
+  what TEXT NOT NULL,
+  tried INTEGER NOT NULL,
+  PRIMARY KEY (session_id, version, path, offset)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS grown (
+  name TEXT PRIMARY KEY,
+  size INTEGER NOT NULL
 ) WITHOUT ROWID;
 """

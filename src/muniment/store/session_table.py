@@ -49,13 +49,16 @@ class Listed(Struct, frozen=True):
     versions: int
     copies: int
     """How many other sessions begin with the same record: forks and resume copies."""
+    transcript_gone: bool = False
+    """Whether the transcript was never seen: the prompts, subagents or side files are all that is left."""
 
 
 _LISTED = """SELECT session_id, agent_id, source, title, summary, model, cwd, branch, started, ended, rounds, prompts,
   messages, tool_calls, tokens, problems, sidechains, source_bytes, path,
   (SELECT count(*) FROM versions v WHERE v.session = s.id),
   CASE WHEN origin IS NULL THEN 0
-       ELSE (SELECT count(*) - 1 FROM sessions o WHERE o.origin = s.origin) END
+       ELSE (SELECT count(*) - 1 FROM sessions o WHERE o.origin = s.origin) END,
+  coalesce(json_extract(facts, '$.prompts_only'), json_extract(facts, '$.transcript_gone'), 0)
 FROM sessions s"""
 
 
@@ -63,7 +66,8 @@ def listed(db: Any, where: str = "", *values: Any) -> Iterator[Listed]:
     """Sessions, the latest first."""
     sql = f"{_LISTED} {where} ORDER BY ended IS NULL, ended DESC, session_id"
     for row in db.execute(sql, bound(values)):
-        yield Listed(*row)
+        *plain, gone = row
+        yield Listed(*plain, transcript_gone=bool(gone))
 
 
 _BESIDE = """SELECT value, (SELECT max(session_id) FROM sessions WHERE session_id < value),
@@ -79,9 +83,14 @@ def short_ids(db: Any, ids: Iterable[str]) -> dict[str, str]:
     return {id_: short_id(id_, (before or "", behind or "")) for id_, before, behind in db.execute(_BESIDE, (asked,))}
 
 
+_SPENT = "SELECT total(input + output + cache_read + cache_write) FROM usage WHERE session = ?"
+"""Summed as a float: integers beyond 2^63 would be an error, and hostile files hold such counts."""
+
+
 def replace(db: Any, key: int, row: SessionRow) -> None:
-    """What is known of a session as a whole."""
+    """Replace what is known of a session as a whole. Its tokens are those of its rows: each answer counts once."""
     f = row.facts
+    ((spent,),) = db.execute(_SPENT, (key,))
     db.execute(
         """UPDATE sessions SET agent_id=?, source=?, title=?, summary=?, model=?, cwd=?, branch=?, started=?,
         ended=?, rounds=?, prompts=?, messages=?, tool_calls=?, tokens=?, problems=?, sidechains=?, source_bytes=?,
@@ -100,7 +109,7 @@ def replace(db: Any, key: int, row: SessionRow) -> None:
             f.prompts,
             f.messages,
             f.tool_calls,
-            count(f.tokens + sum(side.tokens for side in row.sidechains.values())),
+            count(int(spent)),
             f.problems + sum(side.problems for side in row.sidechains.values()),
             len(row.sidechains),
             row.source_bytes,

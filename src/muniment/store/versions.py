@@ -8,6 +8,7 @@ diverging copy found elsewhere is put there itself.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from muniment import files
-from muniment.errors import StoreError
+from muniment.errors import Damaged
 from muniment.sources.base import Found, Source, SourceFile
 from muniment.store import evidence
 from muniment.store.evidence import Kept, Manifest
@@ -111,11 +112,15 @@ def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
     """A copy that differs from the current version: one of the versions known, or a new one."""
     note = "same id, other content: kept as a version of its own"
     for name in names(shelf):
-        own = shelf.version(name).evidence
-        manifest = evidence.load(own)
-        if manifest and manifest.main and (choice := _within(own, manifest, manifest.main, main, source)):
-            return structs.replace(choice, version=name, note=note)
+        with contextlib.suppress(Damaged):  # then this is none that can be added to
+            if choice := _within_version(shelf.version(name).evidence, main, source):
+                return structs.replace(choice, version=name, note=note)
     return Choice(version=_digest(source.content(main))[:8], note=note)
+
+
+def _within_version(folder: Path, main: SourceFile, source: Source) -> Choice | None:
+    manifest = evidence.load(folder)
+    return _within(folder, manifest, manifest.main, main, source) if manifest and manifest.main else None
 
 
 def _digest(pieces: Iterable[bytes]) -> str:
@@ -153,20 +158,21 @@ def rewritten(folder: Path, kept: Kept, file: SourceFile, source: Source) -> boo
 def compare(folder: Path, kept: Kept, file: SourceFile, source: Source) -> str:
     """How a file relates to what is kept: equal, extends, contained or differs. Compares content, all of it."""
     kept_records = source.open(kept.name, evidence.read(folder, kept))
-    return _relation(kept_records, source.open(file.name, source.content(file)))
+    return relation(kept_records, source.open(file.name, source.content(file)))
 
 
 def holds_bytes_of(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
     """Whether the very bytes of a file are the beginning of those that are kept."""
-    return _relation(evidence.read(folder, kept), source.content(file)) in ("equal", "contained")
+    return relation(evidence.read(folder, kept), source.content(file)) in ("equal", "contained")
 
 
 def _begins_so(folder: Path, kept: Kept, file: SourceFile, source: Source) -> bool:
     """Whether the very bytes of a file begin with those that are kept; a database changes in its midst."""
-    return _relation(evidence.read(folder, kept), source.content(file)) in ("equal", "extends")
+    return relation(evidence.read(folder, kept), source.content(file)) in ("equal", "extends")
 
 
-def _relation(kept: Iterable[bytes], found: Iterable[bytes]) -> str:
+def relation(kept: Iterable[bytes], found: Iterable[bytes]) -> str:
+    """How some bytes relate to those that are kept: equal, extends, contained or differs."""
     ours, theirs = _Stream(kept), _Stream(found)
     while True:
         length = min(ours.available(), theirs.available())
@@ -200,7 +206,7 @@ def set_damaged_aside(shelf: Shelf) -> bool:
     """Evidence without a readable manifest (a power cut) is kept under another name, and the source read anew."""
     try:
         evidence.load(shelf.evidence)
-    except StoreError:
+    except Damaged:
         number = len(list(shelf.folder.glob("source-damaged-*"))) + 1
         shelf.evidence.replace(shelf.folder / f"source-damaged-{number}")
         return True
@@ -221,10 +227,28 @@ def free_name(shelf: Shelf, hash8: str) -> str:
 
 def move(shelf: Shelf, to: Shelf) -> None:
     """Everything of a session to another shelf. The evidence goes last: while it is here, nothing is lost."""
+    _move_derived(shelf, to)
+    if shelf.evidence.exists():
+        shelf.evidence.replace(to.evidence)
+
+
+def replace(shelf: Shelf, staged: Shelf, to: Shelf) -> None:
+    """Put a session that is complete in a staging folder in the place of the current one, which becomes a version.
+
+    The new evidence goes to the place of the version first, is synced, and then the two change places in one step: a
+    power cut or a kill at any moment leaves both the old and the new evidence where they are found again."""
+    _move_derived(shelf, to)
+    staged.evidence.replace(to.evidence)
+    files.sync(to.folder)
+    files.exchange(shelf.evidence, to.evidence)
+    _move_derived(staged, shelf)
+
+
+def _move_derived(shelf: Shelf, to: Shelf) -> None:
     files.make_folder(to.folder)
     if shelf.document.exists():
         shelf.document.replace(to.document)
-    for name in ("rounds", "media", "sidechains", "session.db", "index.md", "source"):
+    for name in ("rounds", "media", "sidechains", "session.db", "index.md"):
         if (shelf.folder / name).exists():
             (shelf.folder / name).replace(to.folder / name)
 
@@ -235,7 +259,7 @@ def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
     It is copied, not renamed: until the manifest is written it must be found under both."""
     old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old", edition=0)
     if kept.frames:
-        files.write_atomic(evidence.packed_path(folder, old), files.chunks(evidence.packed_path(folder, kept)))
+        files.write_durable(evidence.packed_path(folder, old), files.chunks(evidence.packed_path(folder, kept)))
     remaining = tuple(k for k in manifest.files if k.name != kept.name)
     changed = structs.replace(manifest, files=remaining).put(old)
     evidence.save(folder, changed)
@@ -246,7 +270,7 @@ def keep_edited(shelf: Shelf) -> Path:
     """An edited document is copied aside before it is written anew."""
     data = shelf.document.read_bytes()
     path = shelf.versions / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
-    files.write_atomic(path, [data])
+    files.write_durable(path, [data])
     return path
 
 
@@ -262,6 +286,7 @@ def round_with(shelf: Shelf, record_id: str, last: int) -> int | None:
     """The round that holds a record, searched backwards from `last`."""
     needle = f'"id":"{record_id}"'.encode("utf-8", "surrogatepass")
     for number in range(last, 0, -1):
-        if needle in shelf.round_file(number).read_bytes():
-            return number
+        with contextlib.suppress(OSError):  # a file that is lost
+            if needle in shelf.round_file(number).read_bytes():
+                return number
     return None
