@@ -7,17 +7,24 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from muniment import scanning
 from muniment.archive import Archive
+from muniment.batch import Plan
 from muniment.errors import StoreError
+from muniment.inscribe import Outcome, key_path
 from muniment.sources import find_everywhere
+from muniment.sources.base import Found
+from muniment.sources.claude import ClaudeCode
 from muniment.watching import Event, Pace, Stop, Watch, hints
 from muniment.watching.pace import Pending
 from muniment.watching.places import Places
+from muniment.watching.recent import KEEP_SECONDS, MAX_RECENT, Recent
 from tests.builder import conversation
 
 from .watched import append, until
@@ -234,6 +241,138 @@ def test_a_flood_of_changes_is_a_look_at_everything(archive: Archive, home: Path
     assert (watch.changed, watch.rescan_at) == (set(), 5.0)
 
 
+# -- hints that never come
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Deaf:
+    """Hints of the first so many changes, and none of the later ones: the system's library loses some on the way."""
+
+    def __init__(self, *heard: Path) -> None:
+        self.heard = list(heard)
+        self.roots: frozenset[str] = frozenset()
+        self.broke, self.trouble = False, ""
+
+    def wait(self) -> list[hints.Hint]:
+        return [(str(self.heard.pop(0)), False)] if self.heard else []
+
+    def close(self) -> None:
+        pass
+
+
+MORE = b'{"type":"summary","summary":"more %d","leafUuid":"x"}\n'
+
+
+@pytest.fixture
+def deaf(archive: Archive, home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Watch, Clock, Path, list[Event]]:
+    """A watch of one session that looks at everything next in an hour, and hears of one change."""
+    clock, told = Clock(), []
+    path = conversation(1, FIRST).write(home)
+    watch = Watch(archive, told.append, ingest=False)
+    watch.work.inscribe(watch.places.look())
+    told.clear()
+    watch.rescan_at = 1e9
+    watch.hints = Deaf(path)
+    monkeypatch.setattr("muniment.watching.watch.time.monotonic", clock.monotonic)
+    return watch, clock, path, told
+
+
+def turn(watch: Watch, clock: Clock, seconds: float) -> None:
+    """Let a watch live for so long."""
+    for _ in range(int(seconds * 2)):
+        watch._turn()
+        clock.now += 0.5
+
+
+def test_a_last_change_that_nobody_tells_of_is_found(deaf: tuple[Watch, Clock, Path, list[Event]]) -> None:
+    watch, clock, path, told = deaf
+    append(path, [MORE % 1])
+    turn(watch, clock, 5)
+    assert len(heard(told, "inscribed")) == 1
+    append(path, [MORE % 2])
+    turn(watch, clock, 5)
+    assert len(heard(told, "inscribed")) == 2
+    turn(watch, clock, 60)
+    append(path, [MORE % 3])
+    turn(watch, clock, 5)
+    assert len(heard(told, "inscribed")) == 3, "also after a pause"
+    turn(watch, clock, 60)
+    assert len(heard(told, "inscribed", "failed", "trouble")) == 3, "what is not changed is left alone"
+
+
+def test_what_waits_for_its_turn_is_inscribed_before_the_end(
+    deaf: tuple[Watch, Clock, Path, list[Event]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, _, path, told = deaf
+    monkeypatch.setattr(watch, "_begin", lambda: None)
+    watch.inscribe_at = 1e9
+
+    def end() -> list[hints.Hint]:
+        append(path, [MORE % 1])
+        watch.stop.set()
+        return [(str(path), False)]
+
+    monkeypatch.setattr(watch.hints, "wait", end)
+    watch.run()
+    assert [event.event for event in told] == ["inscribed", "stopped"]
+
+
+def test_a_session_that_failed_is_tried_again_without_another_change(
+    deaf: tuple[Watch, Clock, Path, list[Event]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, clock, path, told = deaf
+    run = watch.work.archive.run
+
+    def fail(plan: Plan, report: Callable[[Outcome], None], waiting: Callable[[], None]) -> None:
+        for task in plan.tasks:
+            report(Outcome(task.found.session_id, key_path(task.found), "failed", note="torn"))
+
+    monkeypatch.setattr(watch.work.archive, "run", fail)
+    append(path, [MORE % 1])
+    turn(watch, clock, 5)
+    assert [event.note for event in heard(told, "failed")] == ["torn"]
+    monkeypatch.setattr(watch.work.archive, "run", run)
+    turn(watch, clock, 40)
+    assert len(heard(told, "inscribed")) == 1
+
+
+def test_changes_that_one_file_hides_are_looked_for_soon(
+    deaf: tuple[Watch, Clock, Path, list[Event]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, clock, path, told = deaf
+    gather, gone = ClaudeCode.gather, [True]
+
+    def vanish(source: ClaudeCode, *asked: Any) -> Iterable[Found]:
+        if gone and gone.pop():
+            raise FileNotFoundError
+        return gather(source, *asked)
+
+    monkeypatch.setattr(ClaudeCode, "gather", vanish)
+    monkeypatch.setattr(watch, "_rescan", lambda _: watch.work.inscribe(watch.places.look()))
+    append(path, [MORE % 1])
+    turn(watch, clock, 40)
+    assert len(heard(told, "inscribed")) == 1
+
+
+def test_only_so_many_recent_files_are_kept_in_mind(tmp_path: Path) -> None:
+    recent = Recent()
+    recent.note((str(tmp_path / str(number)) for number in range(MAX_RECENT + 5)), 1.0)
+    assert len(recent.seen) == MAX_RECENT
+    assert str(tmp_path / "0") not in recent.seen
+    assert recent.find_overlooked(2.0) == set(), "what is not there was not overlooked"
+    recent.find_overlooked(1.0 + KEEP_SECONDS)
+    assert recent.seen == {}
+
+
 def test_what_is_wrong_is_told_again_only_when_something_else_is() -> None:
     from muniment.watching.events import Complaints
 
@@ -245,3 +384,9 @@ def test_what_is_wrong_is_told_again_only_when_something_else_is() -> None:
     complaints.settle("store")
     complaints.add("store", Event("", "trouble", note="full"))
     assert told == ["full", "gone", "full", "full"]
+
+
+def test_a_watch_scans_what_is_there_for_secrets(archive: Archive, home: Path) -> None:
+    conversation(1, FIRST).write(home)
+    with running(Watch(archive, lambda _: None, Pace(), ingest=False)):
+        until(lambda: scanning.load(archive.layout, archive.sessions()), "it was scanned")

@@ -103,6 +103,40 @@ def test_an_agent_installed_later_is_watched_too(machine: Machine) -> None:
         until(lambda: holds(machine, "wombat"), "a session in a home that was not there is followed")
 
 
+@pytest.mark.parametrize("folder", [".claude", ".claude/projects", ".claude/projects/-w"])
+def test_the_first_session_of_an_empty_agent_folder_is_seen(machine: Machine, folder: str) -> None:
+    (machine.user / folder).mkdir(parents=True)
+    with machine.watch("--interval", "600", "--no-ingest") as watch:
+        session = conversation(1, FIRST)
+        path = session.write(machine.home)
+        watch.wait_for("inscribed", what="new", session_id=FIRST)
+        grow(session, path, "and now", "a wombat")
+        watch.wait_for("inscribed", what="appended", session_id=FIRST)
+
+
+def test_a_folder_that_fills_up_little_by_little_is_seen(machine: Machine) -> None:
+    with machine.watch("--interval", "600", "--no-ingest") as watch:
+        for folder in (".codex", ".codex/sessions", ".codex/sessions/2026", ".codex/sessions/2026/01"):
+            (machine.user / folder).mkdir()
+            time.sleep(2.5)
+        meta = '{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"id":"%s","cwd":"/proj"}}\n'
+        day = machine.user / ".codex" / "sessions" / "2026" / "01" / "02"
+        day.mkdir()
+        (day / f"rollout-2026-01-02T03-04-05-{FIRST}.jsonl").write_text(meta % FIRST)
+        watch.wait_for("inscribed", session_id=FIRST)
+
+
+def test_an_empty_folder_beside_a_busy_one_is_seen(machine: Machine) -> None:
+    meta = '{"timestamp":"2026-01-02T03:04:05Z","type":"session_meta","payload":{"id":"%s","cwd":"/proj"}}\n'
+    day, kept = (machine.user / ".codex" / name for name in ("sessions/2026/01/02", "archived_sessions"))
+    for folder in (day, kept):
+        folder.mkdir(parents=True)
+    (day / f"rollout-2026-01-02T03-04-05-{FIRST}.jsonl").write_text(meta % FIRST)
+    with machine.watch("--interval", "600", "--no-ingest") as watch:
+        (kept / f"rollout-2026-01-02T03-04-05-{SECOND}.jsonl").write_text(meta % SECOND)
+        watch.wait_for("inscribed", session_id=SECOND)
+
+
 def test_a_watch_that_was_killed_loses_nothing(machine: Machine) -> None:
     session = conversation(1, FIRST)
     path = session.write(machine.home)

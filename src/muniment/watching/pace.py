@@ -24,6 +24,8 @@ class Pace(Struct, frozen=True):
     rescan: float = 300.0
     poll: float = 10.0
     """The same where the system does not tell of every change."""
+    scan: float = 0.1
+    """At a time, for secrets."""
     retry: float = 30.0
     """After something went wrong."""
 
@@ -33,6 +35,10 @@ class Pace(Struct, frozen=True):
 
     def after_ingesting(self, took: float) -> float:
         return max(self.inscribe, 5 * took)
+
+    def after_scanning(self, took: float, more: bool) -> float:
+        """A tenth of the time while there is something to scan, so that new text is never waited for."""
+        return max(self.inscribe, 9 * took) if more else self.rescan
 
     def after_glance(self, took: float) -> float:
         return max(self.glance, 500 * took)

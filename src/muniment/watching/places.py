@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from muniment import sources
-from muniment.errors import MunimentError
+from muniment import files, sources
 from muniment.inscribe import key_path
-from muniment.sources.base import Found, Source, head_of
+from muniment.sources import finding
+from muniment.sources.base import Found, Source
 
 TRANSCRIPTS = ("main", "sidechain")
 OTHERS_SECONDS = 5.0
@@ -29,8 +29,10 @@ class Places:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.env = env
-        self.refused: dict[str, str] = {}
+        self.refused: dict[Path, str] = {}
         """What could not be looked at, and why; as of the last look."""
+        self.broke = False
+        """Whether changed files could not be looked at since somebody looked here."""
         self._transcripts: dict[str, tuple[str, ...]] = {}
         """The paths of every session's transcripts …"""
         self._owner: dict[str, str] = {}
@@ -39,6 +41,8 @@ class Places:
         """Files that are no transcripts, and until when that is taken for granted."""
         self._folders: dict[Home, frozenset[str]] = {}
         """What every home was seen to hold, at the first level."""
+        self._empty: set[Home] = set()
+        """Homes in which no session was found: nothing there is followed, so they are looked at now and then."""
 
     @property
     def sessions(self) -> int:
@@ -49,20 +53,29 @@ class Places:
     def look(self) -> list[Found]:
         """Every session of this machine."""
         self.refused = {}
-        self._folders = {home: _folders_in(home) for home in self._homes()}
-        found = [session for home in self._folders for session in self._found_at(home)]
+        with files.noting_refused(self.refused):
+            sources.note_broken()
+            self._folders = {home: _folders_in(home) for home in self._homes()}
+            self._empty = set(self._folders)
+            found = [session for home in self._folders for session in self._found_at(home)]
         self._transcripts, self._owner = {}, {}
         self._remember(found)
         return found
 
     def glance(self) -> list[Found]:
-        """The sessions of homes that were made, or given a new folder, since the last look; costs next to nothing."""
-        now = {home: _folders_in(home) for home in self._homes()}
-        new = [home for home, folders in now.items() if folders - self._folders.get(home, frozenset())]
-        self._folders = now
-        found = [session for home in new for session in self._found_at(home)]
+        """The sessions of homes that were made, or given a new folder, since the last look, and of those that had none.
+
+        Costs next to nothing: where there is no session, there is little to walk through."""
+        with files.noting_refused(self.refused):
+            now = {home: _folders_in(home) for home in self._homes()}
+            new = [home for home, folders in now.items() if folders - self._known_in(home)]
+            self._folders = now
+            found = [session for home in new for session in self._found_at(home)]
         self._remember(found)
         return found
+
+    def _known_in(self, home: Home) -> frozenset[str]:
+        return frozenset() if home in self._empty else self._folders.get(home, frozenset())
 
     def roots(self) -> frozenset[str]:
         """The folders to watch: those below the homes that hold transcripts, and not all of somebody's project."""
@@ -73,33 +86,13 @@ class Places:
 
     def _homes(self) -> Iterator[Home]:
         for source in sources.all_sources():
-            yield from ((source.name, str(home)) for home in source.homes(self.env))
+            yield from ((source.name, str(home)) for home in finding.homes_of(source, self.env))
 
     def _found_at(self, home: Home) -> list[Found]:
-        name, folder = home
-        source = sources.named(name)
-        try:
-            return self._gather(source, list(source.candidates(Path(folder))), Path(folder))
-        except (OSError, MunimentError) as error:
-            self.refused[folder] = str(error)
-            return []
-
-    def _gather(self, source: Source, paths: Sequence[Path], folder: Path) -> list[Found]:
-        """One file that may not be read, or is gone by now, must not hide the others."""
-        homes = source.homes(self.env)
-        try:
-            return list(source.gather(paths, folder, homes))
-        except (OSError, MunimentError):
-            return list(source.gather([path for path in paths if self._may_read(path)], folder, homes))
-
-    def _may_read(self, path: Path) -> bool:
-        try:
-            head_of(path)
-        except (OSError, MunimentError) as error:
-            if path.exists():
-                self.refused[str(path)] = str(error)
-            return False
-        return True
+        found = finding.find_at(sources.named(home[0]), Path(home[1]), self.env)
+        if found:
+            self._empty.discard(home)
+        return found
 
     def _remember(self, found: Iterable[Found]) -> None:
         """Copies of a session share its id: all their transcripts are looked at together."""
@@ -115,22 +108,23 @@ class Places:
         """The sessions that these files belong to. A file that was never met may cost a walk through its home."""
         changed = set(paths)
         found: dict[str, Found] = {}
-        for home in self._folders:
-            if own := {path for path in changed if _is_below(path, home[1])}:
-                found |= {key_path(session): session for session in self._changed_at(home, own, now)}
+        refused: dict[Path, str] = {}
+        with files.noting_refused(refused):  # the next look at everything tells
+            for home in self._folders:
+                if own := {path for path in changed if _is_below(path, home[1])}:
+                    found |= {key_path(session): session for session in self._changed_at(home, own, now)}
+        self.broke = self.broke or bool(refused)
         self._remember(found.values())
         return list(found.values())
 
     def _changed_at(self, home: Home, paths: set[str], now: float) -> list[Found]:
         source, folder = sources.named(home[0]), Path(home[1])
-        try:
-            new = self._new_at(source, folder, {path for path in paths if path not in self._owner}, now)
-            sessions = {owner for path in paths - new if (owner := self._owner_of(path))}
-            sessions |= {session.session_id for session in self._gather(source, _as_paths(new), folder)}
-            whole = new.union(*(self._transcripts.get(session_id, ()) for session_id in sessions))
-            return self._gather(source, _as_paths(path for path in whole if _is_below(path, home[1])), folder)
-        except (OSError, MunimentError):
-            return []  # gone, or not to be read: the next look at everything says so
+        new = self._new_at(source, folder, {path for path in paths if path not in self._owner}, now)
+        sessions = {owner for path in paths - new if (owner := self._owner_of(path))}
+        sessions |= {session.session_id for session in finding.gather(source, _as_paths(new), folder, self.env)}
+        whole = new.union(*(self._transcripts.get(session_id, ()) for session_id in sessions))
+        own = _as_paths(path for path in whole if _is_below(path, home[1]))
+        return finding.gather(source, own, folder, self.env)
 
     def _owner_of(self, path: str) -> str | None:
         """A file without a form of its own belongs to the session that a folder above it is named after."""
@@ -143,19 +137,28 @@ class Places:
         if not asked:
             return set()
         began = time.perf_counter()
-        new = asked.intersection(map(str, source.candidates(folder)))
+        new = asked.intersection(map(str, finding.candidates(source, folder)))
         until = now + max(OTHERS_SECONDS, 200 * (time.perf_counter() - began))
         self._others |= dict.fromkeys(list(asked - new)[:MAX_OTHERS], until)
         return new
 
 
 def _folders_in(home: Home) -> frozenset[str]:
-    """The names of the folders in a home, and a mark that it is there at all."""
+    """The names of the folders in a home, of those that hold anything twice, and a mark that it is there at all."""
     try:
         with os.scandir(home[1]) as entries:
-            return frozenset([".", *(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))])
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return frozenset()
+    return frozenset([".", *names, *(f"{name}/" for name in names if _holds_any(os.path.join(home[1], name)))])
+
+
+def _holds_any(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def _top(folder: Path, homes: set[Path]) -> Path | None:

@@ -15,11 +15,13 @@ from muniment import files
 from muniment.errors import MunimentError
 from muniment.ingest.planning import Choice
 from muniment.model.words import many
+from muniment.scanning import Scan
 from muniment.watching.alone import alone
 from muniment.watching.events import Event, Tell, now
 from muniment.watching.hints import Hint, Hints
 from muniment.watching.pace import Pace
 from muniment.watching.places import Places
+from muniment.watching.recent import Recent
 from muniment.watching.stop import Stop
 from muniment.watching.work import Store, Work
 
@@ -43,9 +45,11 @@ class Watch:
         self.hints = Hints(self.stop)
         self.work = Work(archive, tell, self.pace)
         self.changed: set[str] = set()
+        self.recent = Recent()
         self.again: dict[str, float] = {}
         """New folders, and when to look into them once more: files made in the same moment may have been missed."""
-        self.inscribe_at = self.ingest_at = self.glance_at = self.rescan_at = 0.0
+        self.scan = Scan(self.layout)
+        self.inscribe_at = self.ingest_at = self.glance_at = self.rescan_at = self.scan_at = 0.0
 
     def run(self) -> None:
         """Watch until asked to stop. Trouble with the store at the very beginning is raised, later it is told."""
@@ -55,6 +59,8 @@ class Watch:
                     self._begin()
                 while mine and not self.stop.is_set():
                     self._turn()
+                if mine:
+                    self._inscribe_rest(time.monotonic())
                 self._understand(self.work.pending.take_all())
             except KeyboardInterrupt:
                 pass  # asked to stop, and what was being done took too long
@@ -64,7 +70,9 @@ class Watch:
 
     def once(self) -> bool:
         """Look at everything once; tells whether all of it is in the archive now."""
-        self.work.inscribe(self.places.look())
+        found = self.places.look()
+        self.work.inscribe(found)
+        self.work.mend(found)
         self._tell_what_is_missed()
         if self.ingests:
             self.work.ingest(Choice(skip_existing=True))
@@ -94,12 +102,14 @@ class Watch:
                 self._inscribe_changed(at)
             if at >= self.ingest_at:
                 self._understand(self.work.pending.take_due(at))
+            if at >= self.scan_at and not self.changed:
+                self._scan()
         except BrokenPipeError:
             raise  # nobody listens any more
         except (MunimentError, OSError) as error:
             self.work.complaints.add("store", Event(now(), "trouble", note=str(error)))
             self.changed.clear()
-            self.rescan_at = self.glance_at = self.ingest_at = at + self.pace.retry
+            self.rescan_at = self.glance_at = self.ingest_at = self.scan_at = at + self.pace.retry
 
     def _note(self, heard: Iterable[Hint], at: float) -> None:
         """Keep in mind what to look at."""
@@ -132,6 +142,7 @@ class Watch:
         self.glance_at = at + self.pace.glance
         self._tell_what_is_missed()
         self.work.inscribe(found)
+        self.work.mend(found)
         self.work.forget_failures(found)
         if self.ingests:
             self.work.ingest(Choice(skip_existing=True))
@@ -141,6 +152,7 @@ class Watch:
         """Whether an agent was installed, or used for the first time."""
         began = time.process_time()
         found = self.places.glance()
+        self.changed |= self.recent.find_overlooked(at) | self.work.take_retries(at)
         self.glance_at = at + self.pace.after_glance(time.process_time() - began)
         self.work.inscribe(found)
         if found and self.places.roots() != self.hints.roots:
@@ -148,9 +160,21 @@ class Watch:
 
     def _inscribe_changed(self, at: float) -> None:
         paths, self.changed = self.changed, set()
+        self.recent.note(paths, at)
         self.work.inscribe(self.places.sessions_of(paths, at))
+        if self.places.broke:
+            self.places.broke = False
+            self.rescan_at = min(self.rescan_at, at + self.pace.retry)
         ended = time.monotonic()
         self.inscribe_at = ended + self.pace.after_inscribing(ended - at)
+
+    def _inscribe_rest(self, at: float) -> None:
+        """Before the end: what was heard of and had to wait, and what nobody told of."""
+        self.changed |= self.recent.find_overlooked(at)
+        try:
+            self._inscribe_changed(at)
+        except (MunimentError, OSError) as error:
+            self.work.complaints.add("store", Event(now(), "trouble", note=str(error)))
 
     def _understand(self, sessions: tuple[str, ...]) -> None:
         if not sessions or not self.ingests:
@@ -160,13 +184,21 @@ class Watch:
         ended = time.monotonic()
         self.ingest_at = ended + self.pace.after_ingesting(ended - began)
 
+    def _scan(self) -> None:
+        """Look for secrets a moment longer; `doctor` tells what was found."""
+        began = time.monotonic()
+        more = self.scan.advance(self.pace.scan)
+        ended = time.monotonic()
+        self.scan_at = ended + self.pace.after_scanning(ended - began, more)
+
     # -- telling
 
     def _tell_what_is_missed(self) -> None:
         complaints = self.work.complaints
-        for path, why in self.places.refused.items():
+        refused = {str(path): why for path, why in self.places.refused.items()}
+        for path, why in refused.items():
             complaints.add("look", Event(now(), "failed", path=path, note=why))
-        complaints.keep("look", self.places.refused)
+        complaints.keep("look", refused)
         if self.hints.trouble:
             complaints.add("hints", Event(now(), "trouble", note=self.hints.trouble))
         else:

@@ -38,6 +38,10 @@ class Store(Protocol):
 
     def run(self, plan: Plan, report: Callable[[Outcome], None], waiting: Callable[[], None] = ...) -> None: ...
 
+    def take_up(
+        self, found: Iterable[Found] = ..., report: Callable[[Outcome], None] = ..., waiting: Callable[[], None] = ...
+    ) -> None: ...
+
     def ingest(
         self, choice: Choice, report: Callable[[pipeline.Outcome], None], waiting: Callable[[], None] = ...
     ) -> None: ...
@@ -75,6 +79,16 @@ class Work:
             self.pending.touch((outcome.session_id for outcome in done), at)
             self._tell_inscribed([outcome for outcome in done if outcome.what != "unchanged"])
 
+    def mend(self, found: Sequence[Found]) -> None:
+        """Mend what was found to be damaged, and put strays into the index; what nobody can mend is told of once."""
+        outcomes: list[Outcome] = []
+        self.archive.take_up(found, outcomes.append, self._wait)
+        for outcome in outcomes:
+            if outcome.what in ("failed", "damaged"):
+                said = Event(now(), "failed", outcome.session_id, path=outcome.path, note=outcome.note)
+                self.complaints.add("mend", said)
+        self._tell_inscribed([outcome for outcome in outcomes if outcome.what in ("healed", "rebuilt")])
+
     def _failed(self, outcome: Outcome, at: float) -> bool:
         """A session whose file is gone by now did not fail: what the archive had of it, it keeps."""
         self.failing.pop(outcome.path, None)
@@ -92,6 +106,13 @@ class Work:
         for o in outcomes:
             self.tell(Event(now(), "inscribed", o.session_id, o.what, o.rounds, 0, o.path, o.note, together))
         self._tell_many(Counter(outcome.what for outcome in outcomes))
+
+    def take_retries(self, at: float) -> set[str]:
+        """Return the paths of sessions that failed and are to be tried again now: no change may ever tell of them."""
+        due = {path for path, when in self.failing.items() if when <= at}
+        for path in due:
+            del self.failing[path]
+        return {path if os.path.exists(path) else path.rpartition("#")[0] for path in due}
 
     def forget_failures(self, present: Iterable[Found]) -> None:
         """Of sessions that are no more."""
