@@ -24,7 +24,7 @@ pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --d
 # pyright comes whole from its wheels; this stops it asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: up test lint fix page bare faults soak bench quality clients docs golden pins clean
+.PHONY: up test lint fix page bare faults soak load bench quality clients docs golden pins clean
 
 up: page
 	.venv/bin/muniment up $(ARGS)
@@ -56,14 +56,21 @@ bare: .venv/.dev build/bare/.run
 	cd build && env -u PYTHONPATH bare/bin/muniment --version
 	cd build && env -u PYTHONPATH bare/bin/muniment --help >/dev/null
 
-# The recorder under kills, power cuts, full disks and failing fsyncs, far more of them than `make test` has time for.
-# Takes minutes. What the machine does not allow (strace, mounting) is skipped with a word: see it by ARGS=-rs.
+# The recorder and the archive under kills, power cuts, full disks, damage and failing fsyncs, far more of them than
+# `make test` has time for. Takes half an hour. What the machine does not allow (strace, mounting) is skipped with a word:
+# see it by ARGS=-rs.
+faulty = .venv/bin/pytest -o tmp_path_retention_policy=failed tests/record/faults tests/faults $(ARGS)
 faults: .venv/.dev
-	CONFORMANCE_SCALE=full .venv/bin/pytest -o tmp_path_retention_policy=failed tests/record/faults $(ARGS)
+	CONFORMANCE_SCALE=full MUNIMENT_KILLS=25 MUNIMENT_POINTS=0 $(faulty)
 
 # The same for a whole night.
 soak: .venv/.dev
-	CONFORMANCE_SCALE=soak .venv/bin/pytest -o tmp_path_retention_policy=failed tests/record/faults $(ARGS)
+	CONFORMANCE_SCALE=soak MUNIMENT_KILLS=200 MUNIMENT_POINTS=0 $(faulty)
+
+# The viewer with its watch under load: 10,000 sessions, 50 clients, 200 lines a second for four minutes. Its memory has to
+# level off, no client may see an error, and every message has to be archived. A smaller one: ARGS="--seconds 60".
+load: .venv/.dev page
+	.venv/bin/python -m tests.load $(ARGS)
 
 # Against the rivals, and against our promises. Takes minutes; a quick look: ARGS=--quick. It runs on the fastest Python
 # of the machine (bench/fastest.py): what a build without optimisation costs is not ours to measure.

@@ -118,7 +118,7 @@ def build_page(root: Path) -> None:
         fail(f"it needs node {OLDEST[0]}.{OLDEST[1]} or newer with npm, or the Python package {WHEEL}")
     installed = root / "web" / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < (root / "web" / "package-lock.json").stat().st_mtime:
-        run(root, npm, "ci", "perhaps the network is out of reach")
+        run(root, npm, "ci", "perhaps the network is out of reach", "--ignore-scripts")
     run(root, npm, "run", "what is above says where", "build")
     # A build that changed nothing keeps the times of its files; this one says when it was looked at.
     (root / STATIC / "index.html").touch()

@@ -21,10 +21,19 @@ from .contenders import Agentsview, ClaudeCodeLog, Contender, NotInstalled, muni
 from .mcp import mcp_section, mcp_times
 from .part import Part
 from .process import Ceiling
-from .promises import judge, judge_mcp, judge_recording, judge_sources, judge_understanding, judge_viewing
+from .promises import (
+    judge,
+    judge_mcp,
+    judge_recording,
+    judge_scanning,
+    judge_sources,
+    judge_understanding,
+    judge_viewing,
+)
 from .recording import record_all
 from .recording_report import recording_section
 from .report import Report, inscribing_sections
+from .scanning import scan_every_kind, scanning_section
 from .sources import inscribe_every_source, sources_section
 from .trees import Corpus, NoCorpus, Tree, discard, fresh, remove_discarded
 from .understanding import understand, understanding_section
@@ -126,6 +135,12 @@ def mcp(options: argparse.Namespace) -> Part:
     return Part([mcp_section(tree, times)], judge_mcp(times))
 
 
+def scanning(options: argparse.Namespace) -> Part:
+    """The search for secrets."""
+    scanned = scan_every_kind()
+    return Part([scanning_section(scanned)], [judge_scanning(scanned)])
+
+
 def viewing(options: argparse.Namespace) -> Part:
     """Our page and agentsview's in a browser."""
     corpus = Corpus(options.corpus, WORK)
@@ -146,7 +161,7 @@ def recording(options: argparse.Namespace) -> Part:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Part]] = {
-    part.__name__: part for part in (inscribing, sources, understanding, mcp, viewing, recording)
+    part.__name__: part for part in (inscribing, sources, understanding, mcp, scanning, viewing, recording)
 }
 
 

@@ -8,6 +8,7 @@ from . import appends
 from .compare import Comparison, Outcome
 from .mcp import McpTimes
 from .recording import Recording
+from .scanning import Scanned
 from .sources import SMALL, Speeds
 from .understanding import Understanding
 from .viewing import Viewing
@@ -33,6 +34,7 @@ FIRST_VIEW_MS = 1000.0
 OPENING_MS = 500.0
 TYPED_MS = 150.0
 FRAMES_PER_SECOND = 50.0
+SCANNING_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,12 @@ def judge_mcp(times: McpTimes) -> list[Judged]:
         Judged("MCP: the first search after the start of the server", AFTER_START_MS, times.first_ms, "ms"),
         Judged("MCP: peak memory of the server", MEMORY_MIB, times.peak_mib, "MiB"),
     ]
+
+
+def judge_scanning(scanned: list[Scanned]) -> Judged:
+    """By the kind of text that takes longest."""
+    slowest = max((one.seconds for one in scanned), default=None)
+    return Judged("looking for secrets, 1 MB of any text", SCANNING_SECONDS, slowest, "s")
 
 
 def judge_viewing(viewing: Viewing) -> Iterator[Judged]:

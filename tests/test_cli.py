@@ -63,7 +63,8 @@ def test_up_finds_inscribes_and_reports(cli: Cli) -> None:
     conversation(2).write(cli.home / ".claude")
     done = cli("up")
     assert "1 session found: 1 new" in done.stdout
-    assert "nothing is at risk" in done.stdout
+    assert "no session is at risk of being lost" in done.stdout
+    assert "nothing is at risk" not in done.stdout, "nobody looked for secrets"
     assert str(cli.home / ".local" / "share" / "muniment" / "data" / "sessions") in done.stdout
     assert "1 unchanged" in cli("up").stdout
 
@@ -200,7 +201,7 @@ def test_damage_of_the_source_is_told_and_is_none_of_the_archive(filled: Cli) ->
     filled("append", "last")
     assert "problem:" in filled("check", "--stored").stdout
     next((filled.home / ".local" / "share" / "muniment").rglob("001.json")).write_bytes(b"{}")
-    assert "round files differ" in filled("check", "--stored", code=1).stdout
+    assert "round file differs" in filled("check", "--stored", code=1).stdout
 
 
 @pytest.mark.parametrize("rounds", ["0", "0-0", "99"])

@@ -60,17 +60,18 @@ class Visitor:
         ) as served:
             try:
                 assert served.stdout
-                return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:18820", served.stdout.readline())
+                said = served.stdout.readline() + served.stdout.readline()
+                return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:18820", said)
             finally:
                 served.terminate()
                 served.communicate(timeout=60)
 
     def _calm(self, text: str) -> str:
-        """Without what differs from run to run: the home, ids that are minted, the token of a link."""
+        """Without what differs from run to run: the home, ids that are minted, codes."""
         self.minted |= set(MINTED.findall(text))
         for id_ in self.minted:
             text = text.replace(id_, STANDS_FOR).replace(id_[:13], STANDS_FOR[:13])
-        text = re.sub(r"token=[0-9a-f.]+", "token=…", text.replace(str(self.home), "~"))
+        text = re.sub(r"code: [0-9A-Z-]+", "code: …", text.replace(str(self.home), "~"))
         return "\n".join(line.rstrip() for line in text.splitlines())
 
 

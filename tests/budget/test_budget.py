@@ -192,3 +192,20 @@ def test_a_fork_pays_for_what_it_added(archive: Archive, home: Path, inscribe: C
     assert (one.spent.calls, one.copied.calls) == (1, 0)
     assert (two.spent.calls, two.copied.calls) == (1, 1)
     assert [made.window for made in two.rounds] == [108, 108]
+
+
+def test_a_fork_that_says_so_pays_for_what_it_added_though_the_other_went_on_later(
+    archive: Archive, home: Path, inscribe: Callable[..., object]
+) -> None:
+    first, second = forked(home)
+    told = {"sessionId": first.id, "messageUuid": "r1"}
+    second.lines = [json.dumps(json.loads(line) | {"forkedFrom": told}).encode() + b"\n" for line in second.lines]
+    second.write(home, "-proj-x")
+    first.seconds = 90
+    first.user("and then?")
+    first.answer(text("nothing"), id_="msg_long_enough_0003")
+    first.write(home, "-proj-x")
+    inscribe()
+    one, two = archive.budget(first.id), archive.budget(second.id)
+    assert (one.spent.calls, one.copied.calls) == (2, 0)
+    assert (two.spent.calls, two.copied.calls) == (1, 1)

@@ -52,17 +52,24 @@ def scan_claude(data: bytes) -> tuple[list[int], int]:
 
 
 def scan_codex(data: bytes) -> tuple[list[int], int]:
-    """The same of a rollout: reports that did not change the running total repeat the one before."""
-    found: list[list[int]] = []
-    former = None
+    """The same of a rollout: what the running total grew by. Its own reports are less where one is missing: a response
+    that was broken off tells none. The first total may begin with what another session spent."""
+    found: list[tuple[list[int], list[int]]] = []
     for line in lines(data):
         info = (line.get("payload") or {}).get("info") if line.get("type") == "event_msg" else None
-        if not isinstance(info, dict) or info["total_token_usage"] == former:
-            continue
-        former, last = info["total_token_usage"], info["last_token_usage"]
-        cached = last.get("cached_input_tokens", 0)
-        found.append([last["input_tokens"] - cached, last["output_tokens"], cached, 0])
-    return [sum(one[kind] for one in found) for kind in range(4)], max((sum(one) for one in found), default=0)
+        if isinstance(info, dict):
+            found.append((by_kind(info["total_token_usage"]), by_kind(info["last_token_usage"])))
+    if not found:
+        return [0] * 4, 0
+    (first, spent), (last, _) = found[0], found[-1]
+    grown = [now - before + own for now, before, own in zip(last, first, spent, strict=True)]
+    return grown, max(sum(one) for _, one in found)
+
+
+def by_kind(said: dict[str, Any]) -> list[int]:
+    """Input that was not cached, output, what was read from the cache; it tells of no writes."""
+    cached = said.get("cached_input_tokens", 0)
+    return [said["input_tokens"] - cached, said["output_tokens"], cached, 0]
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +63,43 @@ def test_a_copy_goes_on_where_the_other_stopped() -> None:
 def test_in_a_fork_both_went_on() -> None:
     records = {"a": {"1": "t1", "2": "t4"}, "b": {"1": "t1", "3": "t3", "4": "t5"}}
     assert edges(lineage.make([member("a"), member("b")], records)) == [("b", "fork", "a")]
+
+
+def test_a_fork_that_says_so_is_never_turned_around() -> None:
+    """Times alone would: the one it was forked from went on later, and began at the same time."""
+    records = {"a": {"1": "t1", "2": "t9"}, "b": {"1": "t1", "3": "t3", "4": "t5"}}
+    members = [member("a", hours=9), member("b", links=(Link("fork", "a", "1"),))]
+    graph = lineage.make(members, records)
+    assert edges(graph) == [("a", "fork", "b")]
+    (edge,) = graph.edges
+    assert (edge.explicit, edge.confidence, edge.shared) == (True, 1.0, 1)
+    assert "its records say: fork a" in edge.evidence
+    inferred = lineage.make(members, records, named={"a": {"b": "said"}})
+    assert edges(inferred) == [("a", "fork", "b")]
+
+
+def test_a_fork_of_a_fork_hangs_on_the_one_that_it_names() -> None:
+    """Both hold the same of its records."""
+    records = {"a": {"1": "t1", "2": "t2"}, "b": {"1": "t1", "3": "t3"}, "c": {"1": "t1", "4": "t4"}}
+    members = [member("a"), member("b", links=(Link("fork", "a"),)), member("c", links=(Link("fork", "b"),))]
+    graph = lineage.make(members, records)
+    assert edges(graph) == [("a", "fork", "b"), ("b", "fork", "c")]
+
+
+def test_a_fork_outweighs_what_else_is_said_the_other_way_round() -> None:
+    members = [member("a", links=(Link("continues", "b"),)), member("b", links=(Link("fork", "a"),))]
+    assert edges(lineage.make(members, {})) == [("a", "fork", "b")]
+
+
+@given(st.permutations("abcd"), st.lists(st.sampled_from("1234567"), min_size=4, max_size=12))
+def test_stated_forks_keep_their_direction_whatever_the_times(order: list[str], held: list[str]) -> None:
+    """Each is forked from the one before it; records and times are anything."""
+    links = {later: (Link("fork", earlier),) for earlier, later in pairwise(order)}
+    members = [member(id_, 1 + ord(id_) % 3, links=links.get(id_, ())) for id_ in "abcd"]
+    records = {id_: {one: f"t{ord(one) * n % 7}" for one in held[n::2]} for n, id_ in enumerate("abcd")}
+    graph = lineage.make(members, {id_: own for id_, own in records.items() if own})
+    assert is_in_order(graph)
+    assert {(edge.earlier, edge.later) for edge in graph.edges if edge.kind == "fork"} >= set(pairwise(order))
 
 
 def test_a_fork_of_a_fork_hangs_on_the_one_it_shares_the_most_with() -> None:

@@ -74,6 +74,47 @@ def test_what_was_told_wins_for_its_turns(
     assert {"id": "login", "phase_at_start": "started", "phase_at_end": "completed"} in top.fields["engagements"]
 
 
+def test_one_that_is_completed_from_a_shell_is_completed(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    """The session that worked on it has said nothing of its end; a person did, later, without a session."""
+    session = conversation(6, cwd=str(project))
+    session.write(home)
+    tell(project, session, "00:08")
+    root = folder.root(project, {})
+    inscribe()
+    archive.ingest()
+    assert next(e for e in only(archive).engagements if e.engagement_id == "login").phase == "started"
+    person = Speaker("2026-03-20T08:00:00Z")
+    folder.say(root, "login", lambda record: steps.phase(record, "in-progress", person))
+    folder.say(root, "login", lambda record: steps.complete(record, person, "It works."))
+    archive.ingest(AGAIN)
+    told = next(e for e in only(archive).engagements if e.engagement_id == "login")
+    assert (told.phase, told.outcome) == ("completed", "It works.")
+    top = page.load_head(archive.shelf(archive.sessions()[0]).document)
+    assert top
+    assert {entry["id"]: entry["phase_at_end"] for entry in top.fields["engagements"]}["login"] == "completed"
+
+
+def test_a_session_that_left_it_earlier_keeps_where_it_stood_then(
+    archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
+) -> None:
+    first, second = (conversation(6, id_, cwd=str(project)) for id_ in ("1" * 8 + "-1111-4111-8111-" + "1" * 12, None))
+    for session in (first, second):
+        session.write(home)
+    tell(project, first, "00:08")
+    root = folder.root(project, {})
+    later = Speaker("2026-03-19T10:00:20Z", "Reed", second.id)
+    folder.say(root, "login", lambda record: steps.phase(record, "in-progress", later))
+    folder.say(root, "login", lambda record: steps.complete(record, Speaker("2026-03-20T08:00:00Z"), "It works."))
+    inscribe()
+    archive.ingest()
+    phases = {
+        r.session_id: [e.phase for e in r.engagements if e.engagement_id == "login"] for r in archive.engagements()
+    }
+    assert phases == {first.id: ["started"], second.id: ["completed"]}
+
+
 def test_a_disagreement_is_kept_and_noted(
     archive: Archive, home: Path, project: Path, inscribe: Callable[..., object]
 ) -> None:

@@ -17,6 +17,9 @@ _SHARED = f"""SELECT DISTINCT u.message_id, u.session FROM usage u WHERE u.sessi
   (SELECT message_id FROM usage WHERE session = ?1 AND length(message_id) >= {MIN_ID_CHARS})"""
 
 
+_ID = "SELECT session_id FROM sessions WHERE id = ?"
+
+
 def owned_by_others(layout: Layout, index: Index, session_id: str) -> frozenset[str]:
     """Ids of messages of a session that count for another one."""
     own = index.rows("SELECT id FROM sessions WHERE session_id = ?", session_id)[0][0]
@@ -26,7 +29,8 @@ def owned_by_others(layout: Layout, index: Index, session_id: str) -> frozenset[
     if not holders:
         return frozenset()
     involved = {session for ids in holders.values() for session in ids}
-    places = rank(_records(index, involved), _about(layout, index, involved), _noted(layout, index))
+    known = [*_noted(layout, index), *_forks(index, involved)]
+    places = rank(_records(index, involved), _about(layout, index, involved), known)
     return frozenset(id_ for id_, ids in holders.items() if min(ids, key=lambda s: places[s]) != own)
 
 
@@ -42,6 +46,14 @@ def _noted(layout: Layout, index: Index) -> list[tuple[int, int]]:
     keys = dict(index.rows("SELECT session_id, id FROM sessions")) if notes else {}
     pairs = ((keys.get(note.origin), keys.get(session)) for session, note in notes.items())
     return [(one, other) for one, other in pairs if one and other]
+
+
+def _forks(index: Index, sessions: Iterable[int]) -> list[tuple[int, int]]:
+    """Which of these sessions say that they were forked from which."""
+    facts = {key: index.facts(id_) for key in sessions for (id_,) in index.rows(_ID, key)}
+    keys = {name.lower(): key for key, own in facts.items() for name in (own.session_id, own.native_id) if name}
+    forks = ((link.session, key) for key, own in facts.items() for link in own.links if link.kind == "fork")
+    return [(keys[origin.lower()], key) for origin, key in forks if origin.lower() in keys]
 
 
 def _about(layout: Layout, index: Index, sessions: Iterable[int]) -> dict[int, tuple[str, str, str]]:

@@ -35,7 +35,9 @@ def make(
     about = {one.id: born(one.started, one.ended, one.written, one.id) for one in members}
     notes = notes or {}
     stated = [*explicit.by_links(members, _names(members)), *explicit.by_notes(members, notes)]
-    exact = _merged([*_by_records(records, about, notes), *stated])
+    forks = {(edge.earlier, edge.later) for edge in stated if edge.kind == "fork"}
+    stated = [edge for edge in stated if edge.kind == "fork" or (edge.later, edge.earlier) not in forks]
+    exact = _merged([*_by_records(records, about, stated, notes), *stated])
     missing = {edge.earlier for edge in exact} - set(about)
     place = in_line(about | {id_: ("", "", id_) for id_ in missing}, ((edge.earlier, edge.later) for edge in exact))
     edges = [edge for edge in exact if place[edge.earlier] < place[edge.later]]
@@ -48,11 +50,20 @@ def make(
     return Lineage((*nodes, *(node for node, _ in sides)), (*edges, *(edge for _, edge in sides)))
 
 
-def _by_records(records: Records, about: Mapping[str, tuple[str, str, str]], notes: Notes) -> Iterator[Edge]:
-    """A session of which is noted where it comes from shares records with others that come from there too."""
+def _by_records(
+    records: Records, about: Mapping[str, tuple[str, str, str]], stated: Iterable[Edge], notes: Notes
+) -> Iterator[Edge]:
+    """Edges by shared records, in the direction that is stated where it is.
+
+    A session that says where it was forked from, or was written from, shares records with others from there too."""
+    stated = list(stated)
+    origins: dict[str, set[str]] = {session: {note.origin} for session, note in notes.items()}
+    for edge in stated:
+        if edge.kind == "fork":
+            origins.setdefault(edge.later, set()).add(edge.earlier)
     known = [(note.origin, session) for session, note in notes.items()]
-    for edge in explicit.by_records(records, about, known):
-        if edge.later not in notes or notes[edge.later].origin == edge.earlier:
+    for edge in explicit.by_records(records, about, [*known, *((edge.earlier, edge.later) for edge in stated)]):
+        if edge.earlier in origins.get(edge.later, {edge.earlier}):
             yield edge
 
 

@@ -128,7 +128,7 @@ def _sheet(path: Path) -> Sheet:
 
 def _put(path: Path, data: bytes, record: Record) -> Told:
     files.make_folder(path.parent)
-    files.write_atomic(path, [data])
+    files.write_durable(path, [data])
     files.sync(path.parent)
     return Told(path, data, record)
 

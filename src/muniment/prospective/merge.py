@@ -119,6 +119,14 @@ def _moment(time: str) -> datetime | None:
 # -- engagements
 
 
+def _phase(claim: Claim) -> str:
+    """Where an engagement stood when a session left it; of the last session, where it stands now.
+
+    What a person says of it in a shell, after the last session that had to do with it, is nobody's but still holds."""
+    last = max(claim.record.sessions, key=lambda touch: touch.last)
+    return claim.record.phase if claim.touch == last else claim.touch.phase_at_end
+
+
 def _told(claim: Claim, turns: Sequence[Timed], near: KeptEngagement | None, cwd: str | None) -> KeptEngagement:
     """A told engagement; where it says no method, that of what was found there counts."""
     record, touch = claim.record, claim.touch
@@ -127,7 +135,7 @@ def _told(claim: Claim, turns: Sequence[Timed], near: KeptEngagement | None, cwd
         "topic": record.topic,
         "project": projects.told(record.project, cwd) or (near.project if near else None),
         "method": cast("Method", method),
-        "phase": cast("Phase", touch.phase_at_end),
+        "phase": cast("Phase", _phase(claim)),
         "phase_at_start": cast("Phase", touch.phase_at_start),
         "key_decisions": record.decisions[:MAX_DECISIONS],
         "outcome": record.outcome,
@@ -189,7 +197,7 @@ def _disagreements(engagement: KeptEngagement, claims: Sequence[Claim], owner: d
     claim = next(c for c in claims if c.record.id == most[0][0])
     pairs = (
         ("method", claim.record.method, engagement.method),
-        ("phase", claim.touch.phase_at_end, engagement.phase),
+        ("phase", _phase(claim), engagement.phase),
     )
     return [
         Conflict(claim.record.id, name, told, found, engagement.engagement_id)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from muniment import config, files, sources
 from muniment.errors import Conflict, Unsupported
 from muniment.service.systems import MARK, SYSTEMS, Command, Job, System, home_of
+from muniment.sources import finding
 
 ANSWER_SECONDS = 30.0
 
@@ -160,8 +161,9 @@ def _places(store: str | None, env: Mapping[str, str]) -> Iterator[tuple[str, st
     Which these are, the sources know; every one they ask for holds a path."""
     asked = _Asked(env)
     root = config.store_root(store, asked)
-    for source in sources.all_sources():
-        source.homes(asked)
+    with files.noting_refused({}):  # one that fails is told of wherever sessions are looked for
+        for source in sources.all_sources():
+            finding.homes_of(source, asked)
     if store or "MUNIMENT_STORE" in env:
         yield "MUNIMENT_STORE", str(root)
     for name in sorted(asked.names - {"HOME", "MUNIMENT_STORE"}):

@@ -23,7 +23,7 @@ _MODES = (0, 1, 2)
 """Sync first; write out the journal; write out nothing."""
 _MAKE = {"ext4": ["mkfs.ext4", "-q", "-F"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 _MEGABYTES = {"ext4": 64, "xfs": 320}
-_OPTIONS = {"ext4": ("data=ordered", "data=writeback", "data=ordered,nodelalloc"), "xfs": ("defaults",)}
+OPTIONS = {"ext4": ("data=ordered", "data=writeback", "data=ordered,nodelalloc"), "xfs": ("defaults",)}
 _CUTS_PER_DISK = 20
 
 
@@ -92,7 +92,7 @@ def power_cuts(name: str, folder: Path, nursery: Nursery, kind: str, cuts: int, 
     """Writers at work, the power is cut, the disk comes back: everything durable is there, again and again."""
     chance, done = random.Random(seed), 0
     while done < cuts:
-        disk = Loop(kind, folder / f"{kind}{done}", _OPTIONS[kind][done // _CUTS_PER_DISK % len(_OPTIONS[kind])])
+        disk = Loop(kind, folder / f"{kind}{done}", OPTIONS[kind][done // _CUTS_PER_DISK % len(OPTIONS[kind])])
         batch = min(_CUTS_PER_DISK, cuts - done)
         found = _cut_again_and_again(name, disk, nursery, batch, chance)
         if found:

@@ -11,7 +11,7 @@ from muniment import check as library
 from muniment.archive import Archive
 from muniment.check import Checked
 from muniment.surfaces.cli.output import as_json, many, out, talk
-from muniment.surfaces.cli.progress import require_found
+from muniment.surfaces.cli.progress import require_found, waiting
 
 
 @click.command()
@@ -25,6 +25,10 @@ def command(store: str | None, paths: tuple[str, ...], stored: bool, json: bool)
     Every claim of every record is compared in both directions: from document and rounds, and from the document
     alone. Nothing is written. The exit code is 1 if anything of a conversation is lost, or the archive is damaged;
     damage that the source came with is told, and is neither.
+
+    --stored reads every file of the archive, while others may write to it, and compares it with its checksum or with
+    what the evidence gives. Damage is noted in the index: `muniment doctor` tells of it, and the next `muniment up`
+    mends what the sources still have.
     """
     archive = Archive(store)
     reports = _stored(archive, paths) if stored else _found(archive, [Path(path) for path in paths])
@@ -38,16 +42,17 @@ def command(store: str | None, paths: tuple[str, ...], stored: bool, json: bool)
 
 
 def _stored(archive: Archive, names: Sequence[str]) -> list[Checked]:
-    archive.require()
-    return list(archive.check_stored(names))
+    if not archive.layout.holds_sessions():
+        archive.require()
+    return list(archive.check_stored(names, waiting))
 
 
 def _found(archive: Archive, paths: Sequence[Path]) -> list[Checked]:
     reports = list(archive.check(paths))
     if not reports:
         require_found(archive, paths)
-    for path in archive.unreadable:
-        talk(f"{path}: cannot be read")
+    for path, why in archive.unreadable.items():
+        talk(f"{path}: {why}")
     return reports
 
 
@@ -68,5 +73,8 @@ def _print(reports: list[Checked]) -> None:
         out(f"left out of exports (kept in the archive): {kinds}")
     for problem in whole.problems:
         out(f"problem: {problem}")
+    if any(report.note == library.DAMAGED for report in reports):
+        out("the archive is damaged; `muniment up` takes what is lost from the sources, if they still have it,")
+        out("`muniment reindex` makes documents, listings and the index anew, and a backup has the rest")
     for report in bad:
         out(f"LOSS: {report.path}")

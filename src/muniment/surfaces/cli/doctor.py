@@ -9,6 +9,7 @@ import click
 from muniment.archive import Archive
 from muniment.doctor import Diagnosis, SecretsAtRest
 from muniment.inscribe import Outcome
+from muniment.store.damage_table import Damage
 from muniment.surfaces.cli import progress
 from muniment.surfaces.cli.output import as_json, many, out
 
@@ -26,7 +27,8 @@ def command(store: str | None, rescue: bool, json: bool) -> None:
     that are gone: your prompts, without the answers. The title of such a session says so; if its transcript turns up
     later, that is inscribed in its place.
 
-    Secrets are looked for in the latest sessions only, which takes a moment; `muniment secrets` looks into all of them.
+    Sessions that a watch has searched for secrets are not searched again. Of the others the latest are, which takes a
+    moment; the report says how many. `muniment secrets` searches all of them.
 
     The exit code is 1 if anything could still be lost.
     """
@@ -56,8 +58,9 @@ def report(diagnosis: Diagnosis) -> None:
     """The findings, the urgent ones first."""
     out(f"{many(diagnosis.found, 'session')} on this machine, {len(diagnosis.not_inscribed)} not wholly in the archive")
     if diagnosis.unreadable:
-        out(f"{many(len(diagnosis.unreadable), 'place')} may not be read, and what is there may be lost:")
-        _some(list(diagnosis.unreadable))
+        out(f"{many(len(diagnosis.unreadable), 'place')} may not be read, and what is there is at risk:")
+        _some([f"{place}: {diagnosis.reasons[place]}" for place in diagnosis.unreadable])
+    _tell_damage(diagnosis.damage)
     urgent = [risk for risk in diagnosis.at_risk if not risk.inscribed]
     if urgent:
         them = "its agent and is" if len(urgent) == 1 else "their agent and are"
@@ -75,6 +78,12 @@ def report(diagnosis: Diagnosis) -> None:
         out("`muniment doctor --rescue` inscribes what is left, which is your prompts")
     if diagnosis.rescued:
         out(f"{many(len(diagnosis.rescued), 'session')} in the archive with nothing but your prompts left")
+    if diagnosis.gone:
+        out(f"{many(len(diagnosis.gone), 'session')} in the archive with nothing but subagents or side files left")
+    if diagnosis.misread:
+        out(f"{many(len(diagnosis.misread), 'session')} with content that an earlier release read from side files:")
+        _some(list(diagnosis.misread))
+        out("where the transcript is still on disk, `muniment forget ID` and `muniment inscribe FOLDER` mend it")
     if diagnosis.damaged:
         out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])
@@ -85,19 +94,36 @@ def report(diagnosis: Diagnosis) -> None:
         out("`muniment reindex` puts that right")
     if diagnosis.not_inscribed:
         out("`muniment up` inscribes what is missing")
-    elif diagnosis.healthy:
+    elif diagnosis.nothing_at_risk:
         out("nothing is at risk")
+    elif diagnosis.healthy:
+        out("no session is at risk of being lost")
+
+
+def _tell_damage(found: Sequence[Damage]) -> None:
+    """What is damaged in the archive, and what to do about it."""
+    for tried, then in (
+        (False, "`muniment up` takes what is lost from the sources, if they still have it"),
+        (True, "no source has it any more: put these files back from a backup; all that is intact can still be read"),
+    ):
+        if some := [str(one) for one in found if one.tried is tried]:
+            out(f"{many(len(some), 'place')} of the archive {'is' if len(some) == 1 else 'are'} damaged and at risk:")
+            _some(some)
+            out(then)
 
 
 def _tell_secrets(found: SecretsAtRest | None) -> None:
-    if not found or not found.looked_at:
+    """What is known of secrets, and always of how many sessions."""
+    if not found or not found.of:
         return
-    some = f"the latest {found.looked_at:,} of {found.of:,} sessions"
-    where = "all sessions" if found.looked_at == found.of else some
+    if found.looked_at == found.of:
+        where = "all sessions searched"
+    else:
+        where = f"{found.looked_at:,} of {found.of:,} sessions searched; `muniment secrets` searches all"
     if not found.secrets:
-        out(f"no secrets at rest in {where}")
+        out(f"no secrets found ({where})")
         return
-    out(f"{many(found.secrets, 'secret')} at rest in {many(len(found.sessions), 'session')} ({where} searched);")
+    out(f"{many(found.secrets, 'secret')} at rest in {many(len(found.sessions), 'session')} ({where});")
     out("`muniment secrets` tells where, `muniment html` and `muniment bundle --redact` leave them out")
 
 

@@ -9,7 +9,7 @@ import click
 from muniment import config
 from muniment.record.channels import read_history
 from muniment.record.history import History
-from muniment.surfaces.cli.output import line, table, talk
+from muniment.surfaces.cli.output import line, out_json, table, talk
 
 
 @click.command()
@@ -25,7 +25,7 @@ def command(limit: int, oldest: bool, json: bool) -> None:
     if json:
         import json as encoder
 
-        click.echo(encoder.dumps(found))
+        out_json(encoder.dumps(found).encode())
         return
     if not found:
         talk("no prompt was recorded on this machine")

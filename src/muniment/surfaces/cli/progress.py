@@ -16,6 +16,8 @@ from muniment.surfaces.cli.bar import bar
 from muniment.surfaces.cli.output import as_json, many, out, size, talk
 
 MAX_SHOWN = 10
+BAD = ("failed", "damaged")
+"""What makes the exit code 1: a session that could not be inscribed, or whose evidence nobody can mend."""
 TAKEN_UP = "rebuilt"
 """What became of a session that was in the archive and not in its index."""
 
@@ -23,12 +25,12 @@ TAKEN_UP = "rebuilt"
 def inscribe(archive: Archive, paths: Sequence[Path], json: bool) -> list[Outcome]:
     """Find, inscribe, and tell what came of it. A session that failed makes the exit code 1 at the end."""
     found = archive.find(paths)
-    refused = [Outcome("", str(path), "failed", note="cannot be read") for path in archive.unreadable]
+    refused = [Outcome("", str(path), "failed", note=why) for path, why in archive.unreadable.items()]
     if not found:
         require_found(archive, paths)
     plan = archive.plan(found)
     outcomes = carry_out(archive, plan) + refused
-    archive.take_up(outcomes.append, waiting)  # only now: what was found is not read twice
+    archive.take_up(found, outcomes.append, waiting)  # only now: what was found is not read twice
     if json:
         as_json(outcomes)
     else:
@@ -72,9 +74,10 @@ def report(outcomes: Sequence[Outcome], found: int, unchanged: int, archive: Arc
     if taken_up:
         was, now = ("was", "it is") if taken_up == 1 else ("were", "they are")
         out(f"{many(taken_up, 'session')} {was} in the archive and not in its index, as a run was cut off; now {now}")
-    _details([o for o in outcomes if o.note and o.what != "failed"], "note")
-    _details([o for o in outcomes if o.what == "failed"], "failed")
-    problems = [problem for outcome in outcomes for problem in outcome.problems]
+    _details([o for o in outcomes if o.note and o.what not in BAD], "note")
+    for what in BAD:
+        _details([o for o in outcomes if o.what == what], what)
+    problems = [problem for outcome in outcomes if outcome.what not in BAD for problem in outcome.problems]
     if problems:
         out(f"{many(len(problems), 'damaged place')} in the sources (kept as they are):")
         for problem in problems[:MAX_SHOWN]:
@@ -92,12 +95,12 @@ def _details(outcomes: Sequence[Outcome], title: str) -> None:
 
 
 def tell_failed(outcomes: Sequence[Outcome]) -> None:
-    """The sessions that failed, where nothing else is reported."""
+    """The sessions that failed or are damaged, where nothing else is reported."""
     for outcome in outcomes:
-        if outcome.what == "failed":
-            talk(f"failed: {outcome.path}: {outcome.note}")
+        if outcome.what in BAD:
+            talk(f"{outcome.what}: {outcome.path}: {outcome.note}")
 
 
 def fail_if_any(outcomes: Sequence[Outcome]) -> None:
-    if any(outcome.what == "failed" for outcome in outcomes):
+    if any(outcome.what in BAD for outcome in outcomes):
         raise click.exceptions.Exit(1)

@@ -6,6 +6,7 @@ import click
 
 from muniment import sources
 from muniment.archive import Archive
+from muniment.store.session_table import Listed
 from muniment.surfaces.cli.output import as_json, line, many, table, talk
 from muniment.surfaces.cli.recording import list_recorded, where_recorded
 
@@ -23,7 +24,8 @@ def command(
     """List the sessions of the archive, the latest first.
 
     `versions` counts older or diverging versions of the same session; `copies` the other sessions that begin
-    with the same record: forks and resume copies.
+    with the same record: forks and resume copies. `transcript gone` marks sessions whose agent had deleted the
+    transcript before it was inscribed: their prompts, subagents or side files are left.
     """
     if recorded:
         list_recorded(root, format_, limit, json)
@@ -50,7 +52,7 @@ def command(
             (row.ended or "undated")[:16].replace("T", " "),
             str(row.rounds),
             str(row.messages),
-            " ".join(_also(row.versions, row.copies, row.sidechains, row.problems)),
+            " ".join(_also(row)),
             line(row.title),
         )
         for row in shown
@@ -66,6 +68,8 @@ def _nothing(archive: Archive) -> str:
     return "the archive is empty; `muniment up` fills it"
 
 
-def _also(versions: int, copies: int, sidechains: int, problems: int) -> list[str]:
-    named = (("versions", versions), ("copies", copies), ("subagents", sidechains), ("problems", problems))
-    return [f"{name}:{count}" for name, count in named if count]
+def _also(row: Listed) -> list[str]:
+    named = [("versions", row.versions), ("copies", row.copies)]
+    named += [("subagents", row.sidechains), ("problems", row.problems)]
+    gone = ["transcript gone"] if row.transcript_gone else []
+    return [*gone, *(f"{name}:{count}" for name, count in named if count)]

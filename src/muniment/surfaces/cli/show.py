@@ -14,7 +14,7 @@ from muniment.store import rounds as stored
 from muniment.store.layout import Shelf
 from muniment.store.rows import RoundRow
 from muniment.store.session_table import Listed
-from muniment.surfaces.cli.output import line, many, out, plain, table, talk
+from muniment.surfaces.cli.output import line, many, out, out_json, plain, table, talk
 
 
 @click.command()
@@ -47,6 +47,9 @@ def command(
             out(f"\n{shelf.document}")
             for name, facts in archive.versions(found).items() if side is None else ():
                 out(f"version {name}: {version_told(facts)}")
+        if archive is own and not (json or document or round_):
+            for damage in archive.damage(found):
+                out(f"damaged: {damage}")
 
 
 def _document(archive: Archive, found: Listed, shelf: Shelf) -> None:
@@ -59,7 +62,7 @@ def _session(archive: Archive, found: Listed, json: bool) -> None:
     from muniment.store.index import Index
 
     if not found.rounds and not json:
-        talk("only subagents are left of this session" if found.sidechains else "only files are left of this session")
+        talk(f"only {'subagents' if found.sidechains else 'side files'} are left of this session")
     with Index(archive.layout) as index:
         sql = "SELECT * FROM rounds WHERE session_id = ? ORDER BY round"
         rows = [RoundRow(*row) for row in index.rows(sql, found.session_id)]
@@ -84,7 +87,10 @@ def _round(archive: Archive, found: Listed, shelf: Shelf, number: int, json: boo
     path = shelf.round_file(number)
     if not path.exists():
         raise NotFound(f"no round {number}", _other_rounds(archive, found, shelf))
-    click.echo(path.read_bytes() if json else plain(_round_text(stored.load(shelf, number), shelf.folder.name)))
+    if json:
+        out_json(path.read_bytes())
+    else:
+        click.echo(plain(_round_text(stored.load(shelf, number), shelf.folder.name)))
 
 
 def _other_rounds(archive: Archive, found: Listed, shelf: Shelf) -> str:
@@ -109,7 +115,7 @@ def _rounds(rows: Sequence[RoundRow], abandoned: frozenset[int] | set[int], json
     if json:
         import json as encoder
 
-        click.echo(encoder.dumps([row._asdict() | {"abandoned": row.round in abandoned} for row in rows]))
+        out_json(encoder.dumps([row._asdict() | {"abandoned": row.round in abandoned} for row in rows]).encode())
         return
     cells = [
         (

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 
 import click
 from msgspec import Struct
 
-from muniment import sources
+from muniment import files, sources
 from muniment.archive import Archive
 from muniment.doctor import SOON_DAYS, at_risk
 from muniment.inscribe import key_path
-from muniment.surfaces.cli.output import as_json, many, out, size, table
+from muniment.sources import finding
+from muniment.surfaces.cli.output import as_json, many, out, size, table, talk
 
 ANYWHERE = "wherever you point: muniment inscribe PATH"
 
@@ -49,7 +49,11 @@ def command(store: str | None, json: bool) -> None:
     will delete within a week. ONLY KEPT are sessions of the archive that do not lie in the agent's own place: deleted
     since, or inscribed from elsewhere. WRITES tells for which agents `muniment continue` and `export` can write.
     """
-    rows = _rows(Archive(store))
+    archive = Archive(store)
+    with files.noting_refused(archive.unreadable):
+        rows = _rows(archive)
+    for place, why in archive.unreadable.items():
+        talk(f"{place}: {why}")
     if json:
         as_json(rows)
         return
@@ -94,7 +98,7 @@ def _rows(archive: Archive) -> list[SourceRow]:
         SourceRow(
             name=source.name,
             title=source.title,
-            homes=tuple(str(home) for home in source.homes(os.environ)),
+            homes=tuple(str(home) for home in finding.homes_of(source, archive.env)),
             found=sum(1 for f in found if f.source == source.name),
             bytes=sum(file.size for f in found if f.source == source.name for file in f.files),
             inscribed=inscribed[source.name],
