@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from muniment import integrity
 from muniment.archive import Archive
 from muniment.inscribe import Outcome
 from muniment.store import edits
@@ -65,6 +67,9 @@ def test_edits_that_were_cut_off_are_noticed(archive: Archive, inscribe: Inscrib
     archive.layout.edits.write_bytes(lines[0])
     assert [one.path for one in archive.check_stored() if one.note] == [str(archive.layout.edits)]
     assert not archive.doctor().healthy
+    conversation(1, cwd="/later").write(home)
+    inscribe()
+    assert not archive.doctor().healthy, "what is inscribed later does not make the file as long as it was"
     archive.layout.edits.write_bytes(b"".join(lines).replace(b"two", b"twq"))
     assert not archive.doctor().healthy
 
@@ -74,3 +79,59 @@ def test_edits_of_an_older_version_have_no_checksum_and_are_whole(archive: Archi
     line, _, _ = archive.layout.edits.read_bytes().rpartition(b',"sha256":')
     archive.layout.edits.write_bytes(line + b"}\n")
     assert archive.doctor().healthy
+
+
+def test_parts_that_are_nested_deep_are_checked(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation(1)
+    nested: object = "deep"
+    for _ in range(600):
+        nested = [nested]
+    session.answer({"type": "something new", "value": nested})
+    session.write(home)
+    inscribe()
+    assert [one.lossless for one in archive.check_stored()] == [True]
+
+
+def test_a_session_that_nobody_foresaw_hides_no_other(
+    archive: Archive, inscribe: Inscribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = conversation(1, cwd="/one"), conversation(1, cwd="/two")
+    for session in (first, second):
+        session.write(home)
+    inscribe()
+    check = integrity.check_session
+    monkeypatch.setattr(integrity, "check_session", lambda stored: 1 / 0 if first.id in str(stored) else check(stored))
+    found = {one.session_id: one.note for one in archive.check_stored()}
+    assert set(found) == {first.id, second.id}
+    assert found[first.id]
+
+
+def test_checking_one_session_keeps_what_is_known_of_others(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    hurt, whole = conversation(2, cwd="/hurt"), conversation(2, cwd="/whole")
+    for session in (hurt, whole):
+        session.write(home)
+    inscribe()
+    archive.set_tags(whole.id, ["one"])
+    archive.layout.edits.write_bytes(archive.layout.edits.read_bytes().replace(b"one", b"onf"))
+    packed = next(archive.shelf(archive.session(hurt.id)).evidence.glob("*.zst"))
+    packed.write_bytes(bytes(packed.stat().st_size))
+    list(archive.check_stored())
+    known = [one.path for one in archive.doctor().damage]
+    assert str(archive.layout.edits) in known
+    list(archive.check_stored([hurt.id]))
+    list(archive.check_stored([whole.id]))
+    assert [one.path for one in archive.doctor().damage] == known
+
+
+def test_a_session_that_is_whole_again_is_no_longer_marked(archive: Archive, inscribe: Inscribe, home: Path) -> None:
+    session = conversation(2)
+    session.write(home)
+    inscribe()
+    packed = next(archive.shelf(archive.session(session.id)).evidence.glob("*.zst"))
+    data = packed.read_bytes()
+    packed.write_bytes(bytes(len(data)))
+    list(archive.check_stored())
+    assert archive.doctor().damage
+    packed.write_bytes(data)
+    list(archive.check_stored([session.id]))
+    assert not archive.doctor().damage

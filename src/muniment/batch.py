@@ -147,17 +147,19 @@ def run(layout: Layout, todo: Plan, report: Report, waiting: Callable[[], None] 
 def _carry_out_mending(layout: Layout, wave: list[Found], report: Report) -> None:
     """Inscribe; a session whose evidence proves to be damaged is mended first, and then inscribed all the same."""
     hurt: dict[str, tuple[SourceFile, ...]] = {}
+    todo = plan(layout, wave)
+    planned = {task.found.session_id: task.found for task in todo.tasks}
 
     def hear(outcome: Outcome) -> None:
-        if outcome.what == "failed" and outcome.problems:
-            hurt[outcome.session_id] = next(f.files for f in wave if f.session_id == outcome.session_id)
+        if outcome.what == "failed" and outcome.problems and outcome.session_id in planned:
+            hurt[outcome.session_id] = planned[outcome.session_id].files
         else:
             report(outcome)
 
-    carry_out(layout, plan(layout, wave), hear)
+    carry_out(layout, todo, hear)
     if hurt:
         mend(layout, [(id_, version) for id_ in hurt for version in ("", *_versions(layout, id_))], hurt, report)
-        again = plan(layout, [found for found in wave if found.session_id in hurt])
+        again = plan(layout, [planned[id_] for id_ in hurt])
         carry_out(layout, Plan(tuple(structs.replace(task, tried=True) for task in again.tasks), 0), report)
 
 

@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -293,16 +293,7 @@ def _strings_shown(message: Message) -> Iterator[str]:
     """Every string of the parts that are shown as they came, because nobody knows what they are."""
     for block in message.blocks:
         if isinstance(block, Unknown):
-            yield from _strings(block.value)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        yield from (text for item in cast("list[Any]", value) for text in _strings(item))
-    elif isinstance(value, dict):
-        yield from (text for item in codec.mapping(value).values() for text in _strings(item))
+            yield from codec.iter_strings(block.value)
 
 
 def _image_digest(block: Media, media: dict[str, bytes]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from muniment import batch, files, reindex, rescue, scanning, sources
+from muniment.errors import MunimentError
 from muniment.inscribe import Task, key_path
+from muniment.sources import finding
 from muniment.sources.base import Found
 from muniment.store import evidence, index, versions
 from muniment.store.damage_table import Damage
@@ -111,13 +114,13 @@ def diagnose(
     gone: set[str] = set()
     misread: list[str] = []
     hurt = [Damage("", one.path, one.offset, one.what, tried=True) for one in integrity.check_records(layout)]
+    hurt += _find_damage(layout, {one.path for one in hurt})
     if index.exists(layout):
         with Index(layout) as archive:
             known = archive.seen()
             halves = rescue.rescued(archive)
             gone = {row.session_id for row in archive.sessions() if row.transcript_gone} - halves
             misread = _misread(archive)
-            hurt += [one for one in archive.damage() if one.path not in {known.path for known in hurt}]
             damaged = [(row.session_id, row.problems) for row in archive.sessions("WHERE problems > 0")]
     return Diagnosis(
         found=len(present),
@@ -137,6 +140,21 @@ def diagnose(
     )
 
 
+def _find_damage(layout: Layout, told: set[str]) -> list[Damage]:
+    """What the index knows to be damaged, and evidence that is missing or too short.
+
+    While a writer puts a new version in place, the old one seems to be missing. So that counts only while nobody
+    writes; where the archive cannot be locked, nobody does."""
+    if not index.exists(layout):
+        return []
+    with Index(layout) as archive:
+        found = archive.damage()
+    if any(not one.tried for one in found):
+        with contextlib.suppress(OSError, MunimentError), index.lock(layout, lambda: None), Index(layout) as archive:
+            found = archive.damage()
+    return [one for one in found if one.path not in told]
+
+
 def _misread(archive: Index) -> list[str]:
     """Earlier releases took outputs that hold lines of a transcript for transcripts, where a folder was given."""
     known = {row.session_id: [row.path] for row in archive.sessions() if not row.transcript_gone}
@@ -144,7 +162,9 @@ def _misread(archive: Index) -> list[str]:
     for session_id, path in archive.rows(sql):
         known.setdefault(session_id, []).append(path)
     every = sources.all_sources()
-    return sorted(id_ for id_, paths in known.items() if any(s.is_side_file(Path(p)) for p in paths for s in every))
+    return sorted(
+        id_ for id_, paths in known.items() if any(finding.is_side_file(s, Path(p)) for p in paths for s in every)
+    )
 
 
 def _is_kept(layout: Layout, task: Task) -> bool:

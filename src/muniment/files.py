@@ -15,8 +15,10 @@ import os
 import stat
 import sys
 import threading
+import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextvars import ContextVar
+from itertools import count
 from pathlib import Path
 
 from muniment.errors import NotFound, StoreError
@@ -67,11 +69,26 @@ def write_atomic(path: str | Path, pieces: Iterable[bytes], durable: bool = Fals
         return
     try:
         _write_all(descriptor, pieces)
+        if durable and _holds_same(path, descriptor):
+            return  # a rebuild writes thousands of documents as they were, and a sync of each would take minutes
         if durable:
             os.fsync(descriptor)
         _give_name(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def _holds_same(path: str | Path, descriptor: int) -> bool:
+    """Whether a file holds the bytes of another one."""
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(descriptor).st_size
+            if os.fstat(file.fileno()).st_size != size:
+                return False
+            steps = range(0, size, CHUNK_BYTES)
+            return all(file.read(CHUNK_BYTES) == os.pread(descriptor, CHUNK_BYTES, at) for at in steps)
+    except (OSError, NotFound, StoreError):
+        return False
 
 
 def write_durable(path: str | Path, pieces: Iterable[bytes]) -> None:
@@ -118,7 +135,7 @@ def _open_nameless(folder: str) -> int | None:
     if not _CAN_NAME:
         return None
     try:
-        return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, FILE_MODE)
+        return os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, FILE_MODE)
     except AttributeError:  # not Linux
         return None
     except OSError as error:
@@ -192,8 +209,13 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 def free_place(path: Path) -> None:
     """Put a folder away that lies where a file of ours belongs."""
     if path.is_dir() and not path.is_symlink():
-        number = len(list(path.parent.glob(f"{path.name}.folder-*"))) + 1
-        path.rename(path.with_name(f"{path.name}.folder-{number}"))
+        path.rename(first_free(path.with_name(f"{path.name}.folder")))
+
+
+def first_free(path: Path) -> Path:
+    """The first of `path-1`, `path-2` … at which nothing lies."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in count(1))
+    return next(free for free in numbered if not os.path.lexists(free))
 
 
 def open_new(path: Path):
@@ -326,6 +348,11 @@ def refuse(place: Path, why: str = UNREADABLE) -> bool:
     if noted is not None:
         noted.setdefault(place, why)
     return noted is not None
+
+
+def fold(name: str) -> str:
+    """Return a name as the most lenient file system compares it: two that fold alike may be one file there."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def is_gone(path: str | Path) -> bool:

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 
 import msgspec
 from msgspec import Struct
 
-from muniment import files
+from muniment import __version__, files
 from muniment.errors import StoreError
 from muniment.model import codec
 from muniment.secrets import RULES, new_key
@@ -51,7 +50,7 @@ def revision(row: Listed) -> str:
 @cache
 def _rules() -> str:
     told = "\n".join(f"{rule.id} {rule.pattern} {rule.search.value}" for rule in RULES)
-    return hashlib.sha256(f"{version('muniment')}\n{told}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{__version__}\n{told}".encode()).hexdigest()[:12]
 
 
 # -- what is remembered

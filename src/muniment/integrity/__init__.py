@@ -31,10 +31,11 @@ def check_archive(
     """Check everything, or these sessions: a report for each transcript, and for what else is damaged."""
     keys = _every(layout) if chosen is None else list(chosen)
     again: list[Key] = []
+    marked = _marked(layout)
     for key in keys:
         reports = _check(layout, key)
-        if any(one.note == DAMAGED for one in reports):
-            again.append(key)  # or it is being written just now
+        if any(one.note == DAMAGED for one in reports) or (chosen is not None and key[1] in marked):
+            again.append(key)  # or it is being written just now, or it is whole again
         else:
             yield from reports
     others = _check_others(layout) if chosen is None else []
@@ -70,9 +71,9 @@ def _check(layout: Layout, key: Key) -> list[Checked]:
     """One session; whatever goes wrong meanwhile is damage, or the work of somebody who writes."""
     try:
         return list(check_session(_look_up(layout, key)))
-    except (MunimentError, OSError) as error:
+    except Exception as error:  # a session that nobody foresaw must not hide what is wrong with others
         shelf = layout.shelf(*key)
-        return [report(key[1], [Problem(str(shelf.folder), 0, str(error))])]
+        return [report(key[1], [Problem(str(shelf.folder), 0, str(error) or type(error).__name__)])]
 
 
 def _look_up(layout: Layout, key: Key) -> Stored:
@@ -103,6 +104,13 @@ def _check_others(layout: Layout) -> list[Problem]:
 # -- marks
 
 
+def _marked(layout: Layout) -> set[str]:
+    """The sessions that are known to be damaged."""
+    with contextlib.suppress(MunimentError), Index(layout) as known:
+        return {one.session_id for one in known.damage()}
+    return set()
+
+
 def _mark(layout: Layout, found: list[tuple[Key, list[Checked]]], others: list[Problem], all_of_it: bool) -> None:
     """Note in the index what is damaged, in place of what was known."""
     with Index(layout, write=True) as known:
@@ -115,7 +123,8 @@ def _mark(layout: Layout, found: list[tuple[Key, list[Checked]]], others: list[P
                 by_version.setdefault(one.version, []).extend(_in_archive(layout, one))
             for version, problems in by_version.items():
                 known.mark_damage(session_id, version, problems, tried=False)
-        known.mark_damage("", "", others, tried=True)
+        if all_of_it:
+            known.mark_damage("", "", others, tried=True)
         known.commit()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -72,6 +73,22 @@ def _finite(digits: str) -> float:
     if math.isinf(number := float(digits)):
         raise ValueError(f"{digits[:20]} is out of range")
     return number
+
+
+def iter_strings(value: Any, without: str | None = None) -> Iterator[str]:
+    """Every string in a value made of JSON, save those of members whose names begin with `without`.
+
+    A value may be nested deep, so this does not call itself."""
+    waiting: list[Any] = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            waiting += reversed(cast("list[Any]", one))
+        elif isinstance(one, dict):
+            members = cast("dict[str, Any]", one).items()
+            waiting += [held for name, held in reversed(members) if without is None or not name.startswith(without)]
 
 
 def mapping(value: Any) -> dict[str, Any]:

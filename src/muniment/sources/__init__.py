@@ -131,7 +131,7 @@ def find_in(path: Path, env: Mapping[str, str]) -> Iterator[Found]:
 
 def _beside(file: Path) -> Source | None:
     """The source that knows a file to be beside a session."""
-    return next((source for source in all_sources() if source.is_side_file(file)), None)
+    return next((source for source in all_sources() if finding.is_side_file(source, file)), None)
 
 
 def _by_place(unknown: list[Path], path: Path, env: Mapping[str, str]) -> Iterator[tuple[Source, Path]]:

@@ -147,6 +147,7 @@ def salvage(damaged: Guarded) -> tuple[Guarded, list[str]]:
     """A database with every row of a damaged one that can be read, and the tables that miss some."""
     made = Guarded(apsw.Connection(""), 0)
     made.most_seconds = damaged.most_seconds
+    made.begin()
     missing = [table for table, columns in damaged.columns().items() if not _copied(damaged, made, table, columns)]
     for table, columns in damaged.columns().items():
         for number, column in enumerate(columns):

@@ -30,6 +30,15 @@ def homes_of(source: Source, env: Mapping[str, str]) -> list[Path]:
         return []
 
 
+def known_homes(source: Source, env: Mapping[str, str]) -> list[Path]:
+    """Return the folders of an agent, none for a source that fails: whoever does not look for sessions goes on
+    without it, and `muniment sources` reports it."""
+    try:
+        return list(source.homes(env))
+    except Exception:
+        return []
+
+
 def find_at(source: Source, home: Path, env: Mapping[str, str]) -> list[Found]:
     """The sessions in one home of an agent."""
     return gather(source, candidates(source, home), home, env)
@@ -92,6 +101,15 @@ def matches(source: Source, path: Path, head: bytes) -> bool:
     """Whether a file is a source's own; one that cannot tell has no claim to it."""
     try:
         return source.matches(path, head)
+    except Exception as error:
+        note(source, path, error)
+        return False
+
+
+def is_side_file(source: Source, path: Path) -> bool:
+    """Whether a source knows a file to be beside a session."""
+    try:
+        return source.is_side_file(path)
     except Exception as error:
         note(source, path, error)
         return False

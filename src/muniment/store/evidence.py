@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -128,12 +129,16 @@ class Manifest(Struct, frozen=True):
         known = next((c for c in self.copies if c.path == path and c.kept == kept.name), None)
         if known:
             root, place, home = known.root, known.place, known.home
-        elif path == kept.path:
+        elif path == kept.path and not self.is_bundled(kept):
             root, place, home = kept.root or self.root, kept.place or kept.name, self.home
         others = tuple(c for c in self.copies if c.path != path)
         if path != kept.path or size != kept.size:
             others = (*others, Copy(kept.name, path, root, place, size, home))
         return structs.replace(self, copies=tuple(sorted(others, key=lambda c: c.path)))
+
+    def is_bundled(self, kept: Kept) -> bool:
+        """Whether a file came in a bundle: path, root and place of it are a stranger's word then."""
+        return bool(self.bundled) or kept.bundled
 
     def get(self, name: str) -> Kept | None:
         return next((kept for kept in self.files if kept.name == name), None)
@@ -212,13 +217,24 @@ def packed_path(folder: Path, kept: Kept) -> Path:
 
 
 def _packed_name(kept: Kept) -> str:
+    edition = f".{kept.edition}" if kept.edition else ""
+    return f"{_packed_stem(kept)}{edition}.zst"
+
+
+def _packed_stem(kept: Kept) -> str:
     """All lie in one folder, under their own name, told apart by a hash of the whole path."""
     name = kept.name.rpartition("/")[2]
     if kept.role != "main":
         path = PurePosixPath(name)
         name = f"{path.stem}-{_hash8(kept.name)}{path.suffix}"
-    edition = f".{kept.edition}" if kept.edition else ""
-    return f"{safe_name(name)}{edition}.zst"
+    return safe_name(name)
+
+
+def packed_slot(kept: Kept) -> str:
+    """Return what no two files of an evidence folder may share, in any edition and on disks that fold letters.
+
+    The hash in a packed name has 32 bits: a name that shares the slot of another can be found by trying."""
+    return files.fold(re.sub(r"(\.\d+)+$", "", _packed_stem(kept)))
 
 
 def former_editions(folder: Path, manifest: Manifest) -> list[Path]:
@@ -390,7 +406,7 @@ def mend(folder: Path, kept: Kept, lost: Collection[Frame], content_of: Callable
                 yield data
 
     new = structs.replace(kept, edition=kept.edition + 1)
-    files.write_atomic(packed_path(folder, new), pieces())
+    files.write_durable(packed_path(folder, new), pieces())  # the manifest that names it comes next
     return structs.replace(new, frames=tuple(made))
 
 

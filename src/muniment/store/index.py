@@ -36,6 +36,7 @@ from muniment.store.damage_table import Copied, Damage
 from muniment.store.layout import Layout, session_folder
 from muniment.store.rows import Place, RoundRow, Span, TextRow, UsageRow, bound, fit
 from muniment.store.session_table import Listed, SessionRow
+from muniment.store.usage_table import UsageTable
 
 
 def exists(layout: Layout) -> bool:
@@ -95,6 +96,7 @@ class Index:
             require_archive(layout)
         with told_plainly(self.path):
             self.db = connection.to_write(self.path) if write else self._readable()
+        self.usage = UsageTable(self.db)
 
     def _readable(self) -> Any:
         db = connection.to_look(self.path) if self.layout.read_only else connection.to_read(self.path)
@@ -136,7 +138,7 @@ class Index:
     def _note_size(self, path: Path) -> None:
         """How far a file has come that only ever grows: it can be noticed that it was cut off."""
         if size := files.changed_at(path)[1]:
-            self.db.execute("INSERT OR REPLACE INTO grown VALUES (?,?)", (path.name, size))
+            self.db.execute(_GROWN, (path.name, size))
 
     def rollback(self) -> None:
         with contextlib.suppress(apsw.Error):
@@ -166,8 +168,7 @@ class Index:
             round_table.delete(self.db, session_id, round_)
             self.db.execute("DELETE FROM branches WHERE session = ? AND round >= ?", (key, round_))
         text_table.clear(self.db, key, sidechain, offset, same)
-        own = "session = ? AND sidechain IS ? AND round >= ?"
-        self.db.execute(f"DELETE FROM usage WHERE {own}", (key, fit(sidechain), round_))
+        self.usage.clear(key, sidechain, round_)
 
     def put_rounds(self, rows: Sequence[RoundRow], agent_id: str) -> None:
         """Rows of one session, whose files lie in this bucket."""
@@ -216,18 +217,9 @@ class Index:
         text_table.move(self.db, key, moves)
 
     def put_usage(self, key: int, rows: Sequence[UsageRow]) -> None:
-        """What answers cost, each once: a subagent that sums up a session begins with a copy of all its answers.
-
-        The transcript counts before its subagents, whichever comes first. An id alone proves no copy: some agents
-        number the answers of every transcript from one on."""
-        own = [(row[0], row[4] or "") for row in rows if row[0] and row[2] is None]
-        if own and self.rows("SELECT 1 FROM usage WHERE session = ? AND sidechain IS NOT NULL LIMIT 1", key):
-            self.db.execute(_COPIED_USAGE, (key, codec.encode(own).decode()))
-        known: set[tuple[str, str]] = set()
-        if any(row[2] is not None for row in rows):
-            known = set(self.rows(_NAMED_USAGE, key))
-        new = [(key, *row) for row in rows if row[2] is None or (row[0], row[4] or "") not in known]
-        self.db.executemany("INSERT INTO usage VALUES (?,?,?,?,?,?,?,?,?,?)", new)
+        """What answers cost, each once."""
+        if rows:
+            self.usage.insert(key, rows)
 
     def put_session(self, key: int, row: SessionRow) -> None:
         """What is known of a session as a whole, replaced."""
@@ -351,10 +343,9 @@ class Index:
         return codec.decode(text.encode(), Facts)
 
 
-_NAMED_USAGE = "SELECT message_id, coalesce(at, '') FROM usage WHERE session = ? AND message_id IS NOT NULL"
-_COPIED_USAGE = """DELETE FROM usage
-  WHERE session = ? AND sidechain IS NOT NULL AND (message_id, coalesce(at, '')) IN
-    (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"""
+_GROWN = """INSERT INTO grown VALUES (?,?)
+  ON CONFLICT(name) DO UPDATE SET size = max(size, excluded.size)"""
+"""A file that was cut off must not be taken for one that is as long as it was."""
 
 
 def _empty() -> bytes:

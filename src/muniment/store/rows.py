@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -155,19 +155,10 @@ def _output_text(tool: Tool) -> str:
 
 
 def _strings_in(part: Media | Unknown) -> Iterator[str]:
-    """The words of a result that is kept as it came, such as titles and addresses of a web search.
-
-    What a service encrypted for itself is none. Nothing here calls itself: a value may be nested deep."""
-    waiting: list[Any] = [part.value] if isinstance(part, Unknown) and part.kind != "media" else []
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            waiting += reversed(cast("list[Any]", value))
-        elif isinstance(value, dict):
-            members = cast("dict[str, Any]", value).items()
-            waiting += [member for name, member in reversed(list(members)) if not name.startswith("encrypted")]
+    """The words of a result that is kept as it came, such as titles and addresses of a web search. What a service
+    encrypted for itself is none."""
+    if isinstance(part, Unknown) and part.kind != "media":
+        yield from codec.iter_strings(part.value, without="encrypted")
 
 
 def usage_rows(round_: Round, sidechain: str | None) -> list[UsageRow]:

@@ -207,8 +207,7 @@ def set_damaged_aside(shelf: Shelf) -> bool:
     try:
         evidence.load(shelf.evidence)
     except Damaged:
-        number = len(list(shelf.folder.glob("source-damaged-*"))) + 1
-        shelf.evidence.replace(shelf.folder / f"source-damaged-{number}")
+        shelf.evidence.replace(files.first_free(shelf.folder / "source-damaged"))
         return True
     return False
 

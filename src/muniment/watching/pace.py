@@ -37,7 +37,7 @@ class Pace(Struct, frozen=True):
         return max(self.inscribe, 5 * took)
 
     def after_scanning(self, took: float, more: bool) -> float:
-        """A tenth of the time while there is something to scan, so that new text is never waited for."""
+        """A tenth of the time while there is something to scan; a large round may still take a second or more."""
         return max(self.inscribe, 9 * took) if more else self.rescan
 
     def after_glance(self, took: float) -> float:

@@ -11,6 +11,7 @@ export async function openFile(event: MouseEvent): Promise<void> {
   try {
     const url = URL.createObjectURL(await api.blob(path));
     tab?.location.replace(url);
+    setTimeout(() => URL.revokeObjectURL(url), 60_000); // the tab has it by then
   } catch (error) {
     tab?.close();
     app.say(spoken(error).text);
