@@ -63,7 +63,7 @@ def test_up_finds_inscribes_and_reports(cli: Cli) -> None:
     conversation(2).write(cli.home / ".claude")
     done = cli("up")
     assert "1 session found: 1 new" in done.stdout
-    assert "no session is at risk of being lost" in done.stdout
+    assert "1 session on this machine; it is archived" in done.stdout
     assert "nothing is at risk" not in done.stdout, "nobody looked for secrets"
     assert str(cli.home / ".local" / "share" / "muniment" / "data" / "sessions") in done.stdout
     assert "1 unchanged" in cli("up").stdout

@@ -139,7 +139,7 @@ def test_secrets_are_counted_and_nothing_of_them_is_kept(archive: Archive, sessi
 @pytest.fixture
 def told(archive: Archive, capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
     def ask() -> str:
-        report(archive.doctor(secrets=True))
+        report(archive.doctor(thorough=True))
         return capsys.readouterr().out
 
     return ask
@@ -152,7 +152,7 @@ def test_the_doctor_says_what_was_searched_and_promises_no_more(
     said = told()
     assert "1 of 3 sessions searched; `muniment secrets` searches all" in said
     assert "nothing is at risk" not in said
-    assert "no session is at risk of being lost" in said
+    assert "all are archived" in said
 
 
 def test_the_doctor_knows_what_a_watch_has_scanned(

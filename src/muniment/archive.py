@@ -409,22 +409,23 @@ class Archive:
         self, names: Sequence[str] = (), waiting: Callable[[], None] = lambda: None
     ) -> Iterator[check.Checked]:
         """Check what is in the archive: all of it, or these sessions. Damage is marked in the index."""
-        from muniment import integrity
+        from muniment import integrity, verifying
 
         chosen = [self.session(name) for name in names]
         keys = [(session.agent_id, session.session_id) for session in chosen]
-        return integrity.check_archive(self.layout, keys if names else None, waiting)
+        found = integrity.check_archive(self.layout, keys if names else None, waiting)
+        return verifying.remember(self.layout, found)
 
     def damage(self, session: Listed) -> list[Damage]:
         """What is known to be damaged of a session."""
         with Index(self.layout) as known:
             return [one for one in known.damage() if one.session_id == session.session_id]
 
-    def doctor(self, secrets: bool = False) -> doctor.Diagnosis:
-        """What is at risk on this machine and in this archive; secrets are looked for if that is asked for."""
+    def doctor(self, thorough: bool = False) -> doctor.Diagnosis:
+        """What is at risk on this machine and in this archive; damage and secrets are looked for if that is asked for."""
         found = self.find()
         with files.noting_refused(self.unreadable):
-            return doctor.diagnose(self.layout, found, self.env, self.unreadable, secrets)
+            return doctor.diagnose(self.layout, found, self.env, self.unreadable, thorough)
 
     def lost(self) -> list[Found]:
         """Sessions of which only what an agent's history has is left; `plan` and `run` put that into the archive."""

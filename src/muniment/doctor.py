@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from muniment import batch, files, reindex, rescue, scanning, sources
+from muniment import batch, files, reindex, rescue, scanning, sources, verifying
 from muniment.errors import MunimentError
 from muniment.inscribe import Task, key_path
 from muniment.sources import finding
@@ -18,11 +18,14 @@ from muniment.store import evidence, index, versions
 from muniment.store.damage_table import Damage
 from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.session_table import Listed
 
 DAY = 86_400
 SOON_DAYS = 7
 SEARCHED_BYTES = 64 << 20
 """Of the latest transcripts, searched for secrets: about a second."""
+VERIFIED_BYTES = 512 << 20
+"""Of the latest originals, verified: about a second."""
 
 
 class AtRisk(Struct, frozen=True):
@@ -50,6 +53,13 @@ class SecretsAtRest(Struct, frozen=True):
     def none(self) -> bool:
         """Whether there are none for certain: every session was searched."""
         return not self.secrets and self.looked_at == self.of
+
+
+class VerifiedOriginals(Struct, frozen=True):
+    """How many sessions have originals that were verified lately, of `of`."""
+
+    sessions: int
+    of: int
 
 
 class Diagnosis(Struct, frozen=True):
@@ -81,11 +91,14 @@ class Diagnosis(Struct, frozen=True):
     """Sessions that are in the archive and not in its index, so that nothing finds them."""
     damage: tuple[Damage, ...] = ()
     """Files of the archive that are known not to be what they were."""
+    verified: VerifiedOriginals | None = None
+    """None if nobody looked."""
 
     @property
     def nothing_at_risk(self) -> bool:
-        """Whether nothing could be lost or leak: no secret is in any session, and all were searched."""
-        return self.healthy and self.secrets is not None and self.secrets.none
+        """Whether nothing could be lost or leak: all originals were verified, and all sessions searched for secrets."""
+        verified = self.verified is not None and self.verified.sessions == self.verified.of
+        return self.healthy and verified and self.secrets is not None and self.secrets.none
 
     @property
     def healthy(self) -> bool:
@@ -98,11 +111,11 @@ def diagnose(
     found: Iterable[Found],
     env: Mapping[str, str],
     unreadable: Mapping[Path, str] | None = None,
-    secrets: bool = False,
+    thorough: bool = False,
 ) -> Diagnosis:
-    """Look at this machine, where some places may be unreadable, and at the archive; changes nothing.
+    """Look at this machine, where some places may be unreadable, and at the archive; changes nothing but marks.
 
-    Secrets in the archive are looked for if that is asked for."""
+    Damage and secrets in the archive are looked for if that is asked for."""
     from muniment import integrity  # what it compares with takes longer to import than most commands
 
     present = list(found)
@@ -113,6 +126,8 @@ def diagnose(
     halves: set[str] = set()
     gone: set[str] = set()
     misread: list[str] = []
+    looked = thorough and index.exists(layout)
+    verified = verify_originals(layout) if looked else None
     hurt = [Damage("", one.path, one.offset, one.what, tried=True) for one in integrity.check_records(layout)]
     hurt += _find_damage(layout, {one.path for one in hurt})
     if index.exists(layout):
@@ -126,18 +141,24 @@ def diagnose(
         found=len(present),
         not_inscribed=tuple(sorted(pending)),
         at_risk=tuple(at_risk(present, pending)),
-        vanished=tuple(sorted({s for path, (s, _, _) in known.items() if _is_gone(path, s)})),
+        vanished=tuple(sorted({s for path, (s, _, _) in known.items() if _is_gone(path, s)} - _hurt_sessions(hurt))),
         lost=tuple(sorted({task.found.session_id for task in lost.tasks if not _is_kept(layout, task)})),
         rescued=tuple(sorted(halves)),
         gone=tuple(sorted(gone)),
         damaged=tuple(damaged),
-        secrets=secrets_at_rest(layout) if secrets and index.exists(layout) else None,
+        secrets=secrets_at_rest(layout) if looked else None,
         unreadable=tuple(sorted(map(str, unreadable or ()))),
         reasons={str(path): why for path, why in (unreadable or {}).items()},
         misread=tuple(misread),
         unlisted=tuple(id_ for _, id_ in reindex.unlisted(layout)),
         damage=tuple(hurt),
+        verified=verified,
     )
+
+
+def _hurt_sessions(found: Iterable[Damage]) -> set[str]:
+    """The sessions that cannot be relied on to come back whole."""
+    return {one.session_id for one in found}
 
 
 def _find_damage(layout: Layout, told: set[str]) -> list[Damage]:
@@ -195,6 +216,22 @@ def at_risk(found: Iterable[Found], pending: set[str]) -> list[AtRisk]:
             done = key_path(session) not in pending
             risks.append(AtRisk(session.session_id, session.source, main.path, round(left, 1), done))
     return sorted(risks, key=lambda risk: risk.days_left)
+
+
+def verify_originals(layout: Layout) -> VerifiedOriginals:
+    """Verify the originals that nobody has verified lately, as many as a moment allows. What is damaged is marked."""
+    with Index(layout) as known:
+        rows, due = list(known.sessions()), verifying.find_due(layout, known)
+    done, left, hurt = len(verifying.load(layout, rows)), VERIFIED_BYTES, list[Listed]()
+    for row in due:
+        if left > 0:
+            left -= row.source_bytes
+            done += 1
+            if not verifying.is_whole(layout, row):
+                hurt.append(row)
+    if hurt:
+        verifying.mark_damage(layout, hurt)
+    return VerifiedOriginals(done - len(hurt), len(rows))
 
 
 def secrets_at_rest(layout: Layout) -> SecretsAtRest:

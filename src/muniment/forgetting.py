@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from muniment import scanning
+from muniment import scanning, verifying
 from muniment.store import engagements, index, listings, scrub
 from muniment.store.index import Index
 from muniment.store.layout import Layout
@@ -24,6 +24,7 @@ def forget(layout: Layout, session: Listed) -> None:
             shutil.rmtree(shelf.folder)
         engagements.remove(layout, session.session_id)
         scanning.forget(layout, session.session_id)
+        verifying.forget(layout, session.session_id)
         engagements.write_listing(layout)
         listings.write_archive_listings(layout, known)
         known.commit()

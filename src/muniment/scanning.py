@@ -8,24 +8,22 @@ session.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 
-import msgspec
 from msgspec import Struct
 
-from muniment import __version__, files
 from muniment.errors import StoreError
-from muniment.model import codec
 from muniment.secrets import RULES, new_key
 from muniment.secrets.places import in_round
 from muniment.store import index, rounds
 from muniment.store.index import Index
 from muniment.store.layout import Layout
+from muniment.store.notes import Notes
 from muniment.store.session_table import Listed
+from muniment.sweeping import Sweep
 
 QUIET_SECONDS = 600
 """A session that went on a moment ago will go on, and would be scanned again and again."""
@@ -50,7 +48,7 @@ def revision(row: Listed) -> str:
 @cache
 def _rules() -> str:
     told = "\n".join(f"{rule.id} {rule.pattern} {rule.search.value}" for rule in RULES)
-    return hashlib.sha256(f"{__version__}\n{told}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{version('muniment')}\n{told}".encode()).hexdigest()[:12]
 
 
 # -- what is remembered
@@ -58,27 +56,16 @@ def _rules() -> str:
 
 def load(layout: Layout, rows: Iterable[Listed]) -> dict[str, Scanned]:
     """Return what is known of these sessions as they are now."""
-    known: dict[str, Scanned] = {}
-    for line in _lines(layout):
-        with suppress(msgspec.MsgspecError, ValueError):  # a line of a killed writer, or of another version
-            one = codec.decode(line, Scanned)
-            known[one.session_id] = one
-    current = {row.session_id: revision(row) for row in rows}
-    return {id_: one for id_, one in known.items() if current.get(id_) == one.revision}
+    return _notes(layout).load({row.session_id: revision(row) for row in rows})
 
 
 def forget(layout: Layout, session_id: str) -> None:
     """Take out what is known of a session."""
-    kept = [line for line in _lines(layout) if session_id.encode() not in line]
-    if layout.scanned.exists():
-        files.write_if_changed(layout.scanned, b"".join(line + b"\n" for line in kept))
+    _notes(layout).forget(session_id)
 
 
-def _lines(layout: Layout) -> list[bytes]:
-    try:
-        return [line for line in layout.scanned.read_bytes().split(b"\n") if line]
-    except FileNotFoundError:
-        return []
+def _notes(layout: Layout) -> Notes[Scanned]:
+    return Notes(layout.scanned, Scanned)
 
 
 # -- scanning
@@ -111,24 +98,14 @@ def subagents(known: Index, row: Listed) -> list[str]:
     return [id_ for (id_,) in known.rows(sql, row.session_id)] if row.sidechains else []
 
 
-class Scan:
-    """A scan of all sessions that have changed since they were last scanned, a moment at a time."""
+class Scan(Sweep):
+    """A scan of all sessions that have changed since they were last scanned, round by round."""
 
     def __init__(self, layout: Layout) -> None:
+        super().__init__()
         self.layout = layout
-        self.steps: Iterator[None] | None = None
 
-    def advance(self, seconds: float) -> bool:
-        """Scan for so long, or until the round in hand is done; tells whether there is more to scan."""
-        end = time.monotonic() + seconds
-        steps, self.steps = self.steps or self._steps(), None
-        for _ in steps:
-            if time.monotonic() >= end:
-                self.steps = steps
-                return True
-        return False
-
-    def _steps(self) -> Iterator[None]:
+    def begin(self) -> Iterator[None]:
         if not index.exists(self.layout):
             return
         with Index(self.layout) as known:
@@ -136,7 +113,7 @@ class Scan:
             done = load(self.layout, rows)
             due = [(row, subagents(known, row)) for row in rows if row.session_id not in done and _is_quiet(row)]
         if due:
-            files.write_if_changed(self.layout.scanned, b"".join(codec.encode(one) + b"\n" for one in done.values()))
+            _notes(self.layout).replace(done.values())
         for row, sidechains in due:
             for found in scan(self.layout, row, sidechains):
                 if found:
@@ -146,8 +123,7 @@ class Scan:
     def _remember(self, row: Listed, found: Scanned) -> None:
         """Add a line, unless the session was forgotten meanwhile."""
         if self.layout.shelf(row.agent_id, row.session_id).exists():
-            with self.layout.scanned.open("ab") as file:
-                file.write(codec.encode(found) + b"\n")
+            _notes(self.layout).add(found)
 
 
 def _is_quiet(row: Listed) -> bool:

@@ -40,8 +40,11 @@ class Keeper:
 
     def kept_of(self, file: SourceFile) -> Kept | None:
         """What is kept of a file: under its path if it was met there, else under its name."""
-        here = (kept for kept in self.manifest.files if kept.path == file.path and kept.role != "old")
-        return next(here, None) or self.manifest.get(file.name) or (self.manifest.main if file.role == "main" else None)
+        # Lines of a bundle's history stay apart: one's own, added to them, would be left out with them by a restore.
+        current = [k for k in self.manifest.files if k.role != "old" and not (k.role == "history" and k.bundled)]
+        here = (kept for kept in current if kept.path == file.path)
+        named = (kept for kept in current if kept.name == file.name)
+        return next(here, None) or next(named, None) or (self.manifest.main if file.role == "main" else None)
 
     def side_file(self, file: SourceFile) -> None:
         """A file that is kept and not read: as it is now, and as it was before if it was rewritten."""
@@ -118,7 +121,7 @@ class Keeper:
         return structs.replace(kept, frames=(), edition=kept.edition + 1)
 
     def _keep(self, file: SourceFile, kept: Kept | None, pieces: Iterable[bytes]) -> Kept:
-        own = kept or Kept(file.name, file.role, file.path, id=file.id)
+        own = kept or Kept(file.name, file.role, file.path, id=file.id, root=self._other_root())
         appender = Appender(self.folder, own, self.staged)
         for piece in appender.through(pieces):
             self.bytes_read += len(piece)
@@ -129,19 +132,34 @@ class Keeper:
         self.changed = True
         before = self.manifest.get(made.name)
         self.manifest = self.manifest.put(made)
-        if before and before.path != file.path and self.manifest.size_at(before, before.path) == before.size:
+        known = before and not self.manifest.is_bundled(before)  # a bundle's path was never seen here
+        if before and known and before.path != file.path and self._lay_whole_at_its_path(before):
             root, place = before.root or self.manifest.root, before.place or before.name
             self.manifest = self.manifest.seen_at(made, before.path, root, place, self.manifest.home, before.size)
         self.seen(made, file)
 
+    def _lay_whole_at_its_path(self, kept: Kept) -> bool:
+        return self.manifest.size_at(kept, kept.path) == kept.size
+
     def seen(self, kept: Kept, file: SourceFile) -> None:
         """The file at this path holds the beginning of what is kept."""
-        if kept.bundled and kept.path == file.path and file.size >= kept.size:  # it is here, whoever brought it first
-            self.manifest = self.manifest.put(structs.replace(kept, bundled=False))
+        if kept.bundled and file.size >= kept.size:
+            kept = self._adopt(kept, file)
         if file.role != "history":
             size = min(file.size, kept.size)
             place = (file.path, self.found.root, file.name, self.found.home, size)
             self.manifest = self.manifest.seen_at(kept, *place)
+
+    def _adopt(self, kept: Kept, file: SourceFile) -> Kept:
+        """Return a file of a bundle, found here whole, as what was found: where the bundle has it counts no more."""
+        place = None if kept.name == file.name else file.name
+        own = structs.replace(kept, path=file.path, root=self._other_root(), place=place, bundled=False)
+        self.manifest = self.manifest.put(own)
+        return own
+
+    def _other_root(self) -> str | None:
+        """Return the folder that names are relative to, where it is not that of the manifest."""
+        return None if self.found.root == self.manifest.root else self.found.root
 
 
 def _as_before(kept: Kept, file: SourceFile) -> bool:

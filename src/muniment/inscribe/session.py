@@ -79,7 +79,7 @@ class Inscription:
         for kept in _transcripts(mended.manifest, self.shelf, self.found):
             mending.free_places(self._shelf_of(_as_kept(kept)))
             if mended.manifest and kept.name not in mended.unsound:
-                self._write(kept, _as_kept(kept), None)
+                self._rewrite(kept)
             else:
                 self._replay(kept)
         self._list_subagents()
@@ -155,10 +155,10 @@ class Inscription:
         self.shelf = self.current
 
     def _set_aside(self) -> None:
-        """The source was rewritten: what was current becomes an older version."""
+        """The source was rewritten, or what was current came in a bundle: it becomes an older version."""
         manifest = evidence.load(self.current.evidence)
-        main = manifest.main if manifest else None
-        assert main, "a rewritten transcript is known"
+        assert manifest, "what is set aside is known"
+        main = manifest.main or manifest.files[0]
         hash8 = versions.free_name(self.current, main.digest[:8])
         state = self.task.progress.get("", {}).get(main.name)
         old = codec.decode(state, Progress).facts if state else Facts(self.found.session_id, self.found.source)
@@ -173,7 +173,7 @@ class Inscription:
         assert kept, "only a known transcript contains another"
         self.keeper.copy_of(kept, file)
         if kept.name not in self.progress:
-            self._write(kept, _as_kept(kept), None)
+            self._rewrite(kept)
 
     def _transcript(self, file: SourceFile, choice: Choice) -> None:
         kept = self.keeper.kept_of(file)
@@ -223,12 +223,20 @@ class Inscription:
         self.keeper.put(self._write(begun, file, None, same), file)
 
     def _write(self, kept: Kept, file: SourceFile, progress: Progress | None, same: Span = NOTHING) -> Kept:
+        """Write a transcript with what its source has beyond what is kept of it."""
+        return self._run(kept, file, progress, same, self.source.content(file, kept.size))
+
+    def _rewrite(self, kept: Kept) -> None:
+        """Write a transcript anew from its evidence alone: its source may be gone by now, or say something else."""
+        self._run(kept, _as_kept(kept), None, NOTHING, ())
+
+    def _run(self, kept: Kept, file: SourceFile, progress: Progress | None, same: Span, added: Iterable[bytes]) -> Kept:
         shelf = self._shelf_of(file)
         if progress is None and not shelf.unseen:
             self._keep_edited(shelf)
         writer = TranscriptWriter(self.task, self.version, self.shelf.evidence, shelf, file, kept, same)
         known = self.task.tags if progress else {}  # where all is read anew, rounds may be other ones
-        made = writer.run(self.source, self.sink, progress, known | self.tags)
+        made = writer.run(self.source, self.sink, progress, known | self.tags, added)
         self._keep_state(made, writer)
         self.keeper.bytes_read += writer.bytes_read
         return made

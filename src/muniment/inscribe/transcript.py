@@ -58,13 +58,15 @@ class TranscriptWriter:
         self.branches: list[tuple[int, int]] = []
         self.waiting_bytes = 0
 
-    def run(self, source: Source, sink: Sink, progress: Progress | None, tags: Mapping[int, str]) -> Kept:
-        """Write everything; the evidence as it now stands."""
+    def run(
+        self, source: Source, sink: Sink, progress: Progress | None, tags: Mapping[int, str], added: Iterable[bytes]
+    ) -> Kept:
+        """Write everything, with the bytes that were added to the source; returns the evidence as it now stands."""
         self.sink, self.tags = sink, tags
         self._begin(progress)
         appender = Appender(self.evidence, self.kept, self.shelf.unseen)
         known = evidence.read(self.evidence, self.kept, self.start) if self.kept.frames else ()
-        pieces = source.open(self.file.name, chain(known, appender.through(self._added(source))))
+        pieces = source.open(self.file.name, chain(known, appender.through(self._count(added))))
         lines = records(self._watch(pieces), self.start)
         former = Former(partial(rounds.load, self.shelf), lambda: self.facts)
         for round_ in source.read_on(lines, self.facts, former):
@@ -107,9 +109,8 @@ class TranscriptWriter:
         facts = Facts(found.session_id, found.source, native_id=found.native_id, sidechain=self.side)
         return structs.replace(facts, prompts_only=self.file.role == "history")
 
-    def _added(self, source: Source) -> Iterator[bytes]:
-        """The bytes that were added to the source since the evidence was last written."""
-        for piece in source.content(self.file, self.kept.size):
+    def _count(self, added: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in added:
             self.bytes_read += len(piece)
             yield piece
 

@@ -224,6 +224,11 @@ class Layout(Struct, frozen=True, dict=True):
         return self.sessions / ".scanned.jsonl"
 
     @cached_property
+    def verified(self) -> Path:
+        """When the originals of which sessions were verified."""
+        return self.sessions / ".verified.jsonl"
+
+    @cached_property
     def lock(self) -> Path:
         return self.sessions / ".lock"
 

@@ -26,6 +26,9 @@ from muniment.store.layout import Shelf
 from muniment.store.superseded import Grown, Pieces, grown
 
 SAMPLE_BYTES = 4096
+PROOF_BYTES = 256
+"""So much of the beginning of a session tells that somebody has it. The first record may hold the id and nothing else
+that cannot be guessed; these bytes hold the time of one that follows."""
 
 
 class Choice(Struct, frozen=True):
@@ -46,7 +49,11 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
     """The version that the found files belong to."""
     manifest = evidence.load(shelf.evidence)
     main = found.main
-    if manifest is None or main is None or manifest.main is None:
+    if manifest is None or main is None:
+        return Choice()
+    if manifest.bundled and _is_planted(shelf.evidence, manifest, main, source):
+        return Choice(set_aside=True, note="what came in a bundle is another session with this id; both are kept")
+    if manifest.main is None:
         return Choice()
     kept = manifest.main
     if choice := _within(shelf.evidence, manifest, kept, main, source):
@@ -54,6 +61,31 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
     if kept.path == main.path or _is_followed(found, kept) or _packed_further(shelf.evidence, kept, main, source):
         return Choice(set_aside=True, note="the source was rewritten; both versions are kept")
     return _other_version(shelf, main, source)
+
+
+def _is_planted(folder: Path, manifest: Manifest, main: SourceFile, source: Source) -> bool:
+    """Whether a session of a bundle must make way for the transcript that is found here, which is its owner's.
+
+    It stays where both begin with the same records, enough of them that nobody can have guessed them, and where a
+    restore could give it back: the owner's words must not become part of what cannot be restored."""
+    kept = manifest.main
+    if kept is None or manifest.bundled == "redacted" or not manifest.home:
+        return True
+    pieces = source.content(main)
+    needed = main.size if source.packed(main.name) else first_records_bytes(pieces)
+    if kept.size < needed:
+        return compare(folder, kept, main, source) != "equal"
+    return compare(folder, kept, main, source) == "differs"
+
+
+def first_records_bytes(pieces: Iterable[bytes]) -> int:
+    """Return how long the first whole lines are that have `PROOF_BYTES`; all, where there are not so many."""
+    begun = b""
+    for piece in pieces:
+        begun += piece
+        if end := begun.find(b"\n", PROOF_BYTES - 1) + 1:
+            return end
+    return len(begun)
 
 
 def _within(folder: Path, manifest: Manifest, kept: Kept, main: SourceFile, source: Source) -> Choice | None:
@@ -257,8 +289,9 @@ def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
 
     It is copied, not renamed: until the manifest is written it must be found under both."""
     old = structs.replace(kept, name=f"{kept.name}~{kept.digest[:8]}", role="old", edition=0)
-    if kept.frames:
-        files.write_durable(evidence.packed_path(folder, old), files.chunks(evidence.packed_path(folder, kept)))
+    packed = evidence.packed_path(folder, kept)
+    if kept.frames and packed.is_file():  # else it is lost; what replaces it must be archived all the same
+        files.write_durable(evidence.packed_path(folder, old), files.chunks(packed))
     remaining = tuple(k for k in manifest.files if k.name != kept.name)
     changed = structs.replace(manifest, files=remaining).put(old)
     evidence.save(folder, changed)

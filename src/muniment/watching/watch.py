@@ -16,6 +16,8 @@ from muniment.errors import MunimentError
 from muniment.ingest.planning import Choice
 from muniment.model.words import many
 from muniment.scanning import Scan
+from muniment.sweeping import Sweep
+from muniment.verifying import Verification
 from muniment.watching.alone import alone
 from muniment.watching.events import Event, Tell, now
 from muniment.watching.hints import Hint, Hints
@@ -48,7 +50,7 @@ class Watch:
         self.recent = Recent()
         self.again: dict[str, float] = {}
         """New folders, and when to look into them once more: files made in the same moment may have been missed."""
-        self.scan = Scan(self.layout)
+        self.sweeps: list[Sweep] = [Scan(self.layout), Verification(self.layout)]
         self.inscribe_at = self.ingest_at = self.glance_at = self.rescan_at = self.scan_at = 0.0
 
     def run(self) -> None:
@@ -185,9 +187,11 @@ class Watch:
         self.ingest_at = ended + self.pace.after_ingesting(ended - began)
 
     def _scan(self) -> None:
-        """Look for secrets a moment longer; `doctor` tells what was found."""
+        """Look for secrets and damage a moment longer, in turns; `doctor` tells what was found."""
         began = time.monotonic()
-        more = self.scan.advance(self.pace.scan)
+        sweep = self.sweeps.pop(0)
+        self.sweeps.append(sweep)
+        more = sweep.advance(self.pace.scan) or any(other.steps for other in self.sweeps)
         ended = time.monotonic()
         self.scan_at = ended + self.pace.after_scanning(ended - began, more)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from muniment.archive import Archive
-from muniment.doctor import Diagnosis, SecretsAtRest
+from muniment.doctor import Diagnosis, SecretsAtRest, VerifiedOriginals
 from muniment.inscribe import Outcome
 from muniment.store.damage_table import Damage
 from muniment.surfaces.cli import progress
@@ -27,14 +27,15 @@ def command(store: str | None, rescue: bool, json: bool) -> None:
     that are gone: your prompts, without the answers. The title of such a session says so; if its transcript turns up
     later, that is inscribed in its place.
 
-    Sessions that a watch has searched for secrets are not searched again. Of the others the latest are, which takes a
-    moment; the report says how many. `muniment secrets` searches all of them.
+    Originals in the archive are verified against their checksums, and sessions searched for secrets. What a watch has done
+    lately is not done again. Of the rest the latest are looked at, which takes a moment; the report says how many.
+    `muniment check --stored` verifies all, `muniment secrets` searches all.
 
     The exit code is 1 if anything could still be lost.
     """
     archive = Archive(store)
     rescued = progress.carry_out(archive, archive.plan(archive.lost())) if rescue else []
-    diagnosis = archive.doctor(secrets=True)
+    diagnosis = archive.doctor(thorough=True)
     if json:
         as_json(diagnosis)
     else:
@@ -56,7 +57,7 @@ def _told(outcomes: Sequence[Outcome]) -> None:
 
 def report(diagnosis: Diagnosis) -> None:
     """The findings, the urgent ones first."""
-    out(f"{many(diagnosis.found, 'session')} on this machine, {len(diagnosis.not_inscribed)} not wholly in the archive")
+    _tell_found(diagnosis.found, len(diagnosis.not_inscribed))
     if diagnosis.unreadable:
         out(f"{many(len(diagnosis.unreadable), 'place')} may not be read, and what is there is at risk:")
         _some([f"{place}: {diagnosis.reasons[place]}" for place in diagnosis.unreadable])
@@ -87,6 +88,7 @@ def report(diagnosis: Diagnosis) -> None:
     if diagnosis.damaged:
         out(f"{many(len(diagnosis.damaged), 'session')} with damaged records (kept as they are):")
         _some([f"{session}  {count}" for session, count in diagnosis.damaged])
+    _tell_verified(diagnosis.verified)
     _tell_secrets(diagnosis.secrets)
     if diagnosis.unlisted:
         out(f"{many(len(diagnosis.unlisted), 'session')} in the archive, unknown to its index and not to be found:")
@@ -96,20 +98,51 @@ def report(diagnosis: Diagnosis) -> None:
         out("`muniment up` inscribes what is missing")
     elif diagnosis.nothing_at_risk:
         out("nothing is at risk")
-    elif diagnosis.healthy:
-        out("no session is at risk of being lost")
+
+
+def _tell_found(found: int, missing: int) -> None:
+    """How many sessions there are, and whether the archive has them."""
+    if not found:
+        out("no sessions on this machine")
+    elif missing:
+        out(f"{many(found, 'session')} on this machine; {missing} not, or not wholly, archived")
+    else:
+        out(f"{many(found, 'session')} on this machine; {'it is' if found == 1 else 'all are'} archived")
+
+
+_REMEDIES = {
+    "derived": "`muniment reindex` makes these files anew from the originals",
+    "not tried": "`muniment up` takes what is lost from the sources, if they still have it",
+    "tried": "no source has it any more: put these files back from a backup; all that is intact can still be read",
+}
+"""What to do about damage, by its kind."""
 
 
 def _tell_damage(found: Sequence[Damage]) -> None:
     """What is damaged in the archive, and what to do about it."""
-    for tried, then in (
-        (False, "`muniment up` takes what is lost from the sources, if they still have it"),
-        (True, "no source has it any more: put these files back from a backup; all that is intact can still be read"),
-    ):
-        if some := [str(one) for one in found if one.tried is tried]:
-            out(f"{many(len(some), 'place')} of the archive {'is' if len(some) == 1 else 'are'} damaged and at risk:")
+    for kind, remedy in _REMEDIES.items():
+        if some := [str(one) for one in found if _kind_of(one) == kind]:
+            risk = "" if kind == "derived" else " and at risk"
+            out(f"{many(len(some), 'place')} of the archive {'is' if len(some) == 1 else 'are'} damaged{risk}:")
             _some(some)
-            out(then)
+            out(remedy)
+
+
+def _kind_of(damage: Damage) -> str:
+    if damage.derived:
+        return "derived"
+    return "tried" if damage.tried else "not tried"
+
+
+def _tell_verified(found: VerifiedOriginals | None) -> None:
+    """How many originals were verified against their checksums."""
+    if not found or not found.of:
+        return
+    if found.sessions == found.of:
+        out(f"originals verified in {'the session' if found.of == 1 else f'all {found.of:,} sessions'} of the archive")
+        return
+    where = f"{found.sessions:,} of {many(found.of, 'session')}"
+    out(f"originals verified in {where}; `muniment check --stored` verifies all")
 
 
 def _tell_secrets(found: SecretsAtRest | None) -> None:
