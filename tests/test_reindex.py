@@ -17,6 +17,7 @@ from muniment.store.index import Index
 from muniment.surfaces.cli.main import cli
 from tests.builder import ClaudeSession, conversation
 from tests.conftest import canonical
+from tests.sources.opencode import homes
 
 Inscribe = Callable[..., list[Outcome]]
 
@@ -178,3 +179,30 @@ def test_a_session_that_is_still_found_is_read_once(archive: Archive, unlisted: 
     unlisted.write(home)
     assert "not in its index" not in _run(archive, "up")[1]
     assert archive.doctor().healthy
+
+
+# -- what a database holds by now
+
+
+@pytest.mark.parametrize("change", ["gone", "cut", "grown"])
+def test_a_rebuild_asks_no_source(archive: Archive, inscribe: Inscribe, home: Path, change: str) -> None:
+    """The database of opencode may be gone or say more by now; the evidence is what the session was."""
+    path = home.parent / ".local" / "share" / "opencode" / "opencode.db"
+    db = homes.database(path, homes.DOCUMENT)
+    inscribe()
+    (before,) = archive.sessions()
+    if change == "grown":
+        db.execute(
+            "INSERT INTO message SELECT id || 'x', session_id, time_created + 1, time_updated, data FROM message"
+        )
+    db.close()
+    if change != "grown":
+        path.write_bytes(path.read_bytes()[:100] if change == "cut" else b"")
+    if change == "gone":
+        path.unlink()
+    outcomes: list[Outcome] = []
+    archive.reindex(outcomes.append)
+    assert [outcome.what for outcome in outcomes] == ["rebuilt"]
+    (after,) = archive.sessions()
+    assert after.messages == before.messages
+    assert not [one.problems for one in archive.check_stored() if one.note]

@@ -190,3 +190,23 @@ def test_a_manifest_of_an_older_version_is_read(shelf: Shelf) -> None:
     head, _, _ = path.read_bytes().rpartition(b',"sha256":')
     path.write_bytes(head + b"}")
     assert evidence.load(shelf.evidence) == known
+
+
+@pytest.mark.parametrize("name", ["tool-results/t1.txt", "subagents/agent-a1.jsonl"])
+def test_a_lost_file_whose_source_was_rewritten_does_not_end_the_archiving(
+    archive: Archive, inscribe: Inscribe, home: Path, name: str
+) -> None:
+    session = conversation(2)
+    beside = session.write(home).with_suffix("") / name
+    beside.parent.mkdir(parents=True)
+    side = conversation(1, session.id, cwd="/side").data.replace(b'"isSidechain":false', b'"isSidechain":true')
+    beside.write_bytes(side)
+    inscribe()
+    shelf = archive.shelf(archive.session(session.id))
+    next(path for path in shelf.evidence.glob("*.zst") if path.name.startswith(beside.stem)).unlink()
+    beside.write_bytes(side.replace(b"reply", b"other"))
+    session.exchange("and now?", "done")
+    session.write(home)
+    inscribe()
+    assert archive.session(session.id).rounds == 3
+    assert not archive.doctor().not_inscribed
