@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.builder import ClaudeSession
 
 from muniment.archive import Archive
@@ -42,3 +44,20 @@ def test_an_old_document_is_not_damaged_and_only_grows(
     archive.reindex()
     assert page.load_body(shelf.document).count(escape.CLOSED.encode()) == 2
     assert [report.note for report in archive.check_stored()] == [""]
+
+
+LINES = ("", "words", "  words", "    words", "- item", "1. step", "```", "```py", "~~~", "````", "a ``` b", "<b>")
+INDENTS = ("", " ", "  ", "   ", "    ", "\t", "- ", "> ")
+
+
+@settings(max_examples=1500)
+@given(st.lists(st.tuples(st.sampled_from(INDENTS), st.sampled_from(LINES)), min_size=1, max_size=9))
+def test_what_is_told_from_the_lines_alone_is_true(lines: list[tuple[str, str]]) -> None:
+    text = "\n".join(indent + line for indent, line in lines)
+    if not closing._may_stay_open(text):
+        assert closing._last_block(text) is None, "a header behind it would be swallowed"
+
+
+def test_steps_with_code_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing, "_reader", lambda: pytest.fail("this takes a hundred times as long"))
+    assert closing.closer("1. Install it:\n\n   ```sh\n   make\n\n   make test\n   ```\n\n2. Run it.") == ""

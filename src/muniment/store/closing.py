@@ -60,28 +60,38 @@ def without(body: bytes) -> bytes:
 
 
 def _may_stay_open(text: str) -> bool:
-    """Told from the lines alone where that is certain: fences that begin their lines, and come in pairs."""
+    """Told from the lines alone where that is certain: fences that come in pairs, and are part of nothing but a list.
+
+    To parse a text takes a hundred times as long, and steps of a list with code in them are in every other answer."""
     if "<" in text and _ENDLESS.search(text):
         return True
-    fences = _FENCE.findall(text) if "```" in text or "~~~" in text else ()
+    fences = list(_FENCE.finditer(text)) if "```" in text or "~~~" in text else []
     if not fences:
         return False
-    if any(prefix for prefix, _, _ in fences) or ("<" in text and _TAG.search(text)):
+    if any(prefix.strip() for prefix in (fence[1] for fence in fences)) or ("<" in text and _TAG.search(text)):
         return True
-    return not _are_pairs(fences)
+    return not _are_pairs(text, fences)
 
 
-def _are_pairs(fences: list[tuple[str, str, str]]) -> bool:
-    begun = ""
-    for _, ticks, rest in fences:
-        if begun:
-            ends = ticks[0] == begun[0] and len(ticks) >= len(begun) and not rest.strip(" \t")
-            begun = "" if ends else begun
-        elif "`" in rest and ticks[0] == "`":
-            return False  # no fence, which only a look at the whole can tell
-        else:
-            begun = ticks
-    return not begun
+def _are_pairs(text: str, fences: list[re.Match[str]]) -> bool:
+    """Whether each fence has its end, with the same indentation and nothing indented less between them, which would
+    end the list that they may be part of."""
+    begun: re.Match[str] | None = None
+    for fence in fences:
+        prefix, ticks, rest = fence.groups()
+        if begun is None:
+            if "`" in rest and ticks[0] == "`":
+                return False  # no fence, which only a look at the whole can tell
+            begun = fence
+        elif ticks[0] == begun[2][0] and len(ticks) >= len(begun[2]) and not rest.strip(" \t"):
+            if prefix != begun[1] or not _is_indented(text[begun.end() : fence.start()], prefix):
+                return False
+            begun = None
+    return begun is None
+
+
+def _is_indented(lines: str, prefix: str) -> bool:
+    return not prefix or all(line.startswith(prefix) for line in lines.split("\n") if line.strip(" \t"))
 
 
 def _last_block(text: str) -> Token | None:
