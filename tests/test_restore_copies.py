@@ -97,3 +97,33 @@ def test_a_version_whose_path_a_copy_has_is_named(archive: Archive, home: Path, 
     assert f"--version {version}" in left.note
     archive.restore(ID, Target(to=tmp_path / "to"))
     assert set(tree(tmp_path / "to").values()) == {b"".join(LINES[:6]), b"".join(branch(1))}
+
+
+@pytest.mark.parametrize("other", ["-W", "-\u1e9e\u0301"], ids=["letters", "forms of letters"])
+def test_paths_that_a_disk_may_take_for_one_are_one(tmp_path: Path, other: str) -> None:
+    """On such a disk the file that is written last would take the place of the first."""
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+    first = other.lower() if other == "-W" else "-ss\u0301"
+    folder = tmp_path / "user" / ".claude" / "projects"
+    for name, lines in ((first, LINES), (other, branch(1))):
+        path = folder / name / f"{ID}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"".join(lines))
+    if len(list(folder.iterdir())) < 2:
+        pytest.skip("this disk takes them for one")
+    archive.inscribe([folder / first])
+    archive.inscribe([folder / other])
+    shutil.rmtree(folder)
+    assert sorted(file.what for file in archive.restore(ID)) == ["left out", "written"]
+    assert len(tree(folder)) == 1
+
+
+def test_a_shorter_copy_of_a_version_does_not_replace_it(tmp_path: Path) -> None:
+    """The version and its copy get the same new name, below the folder that a person named."""
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+    other = branch(1)
+    for name, lines in (("a", LINES[:8]), ("b", other[:8]), ("c", other[:5]), ("d", branch(2)[:8])):
+        archive.inscribe([put(tmp_path / name, lines)])
+    archive.restore(ID, Target(to=tmp_path / "to"))
+    there = sorted(tree(tmp_path / "to").values())
+    assert there == sorted(b"".join(lines) for lines in (LINES[:8], other[:8], branch(2)[:8]))

@@ -93,6 +93,8 @@ def _as_known(session: Found, seen: Mapping[str, Seen], agents: Mapping[str, str
         manifest = evidence.load(folder)
         if manifest is None or manifest.main is None or manifest.source != session.source:
             return session
+        if manifest.bundled and versions.is_planted(folder, manifest, session.main, source):
+            return session
         if versions.compare(folder, manifest.main, session.main, source) != "extends":
             return session
     except Damaged:  # whoever inscribes it mends what is known of it first
@@ -261,6 +263,8 @@ class _Writer:
         """Sessions that are done and not yet in the index, and who told of them."""
         self.finished_bytes = self.most_finished = 0
         self.begun: dict[int, tuple[int, Begin]] = {}
+        self.refused: dict[int, str] = {}
+        """By worker, why the index did not take what it said of a session: the rest of that is not put in either."""
         self.uncommitted = 0
         self.obsolete: list[str] = []
         """Files that go once what took their place is durable."""
@@ -310,9 +314,9 @@ class _Writer:
             case Done():
                 self._finish(worker, message)
             case Outcome():
-                if message.what == "failed":
+                if message.what == "failed":  # else it is told when the index has the session
                     self._drop(worker, message.session_id)
-                self.report(message)
+                    self.report(message)
             case _:
                 raise AssertionError(f"unexpected message {message!r}")
 
@@ -339,20 +343,42 @@ class _Writer:
         """One by one: an interruption costs no more than the session that is under way."""
         while self.finished:
             worker, said, done = self.finished.pop(0)
-            self._put(worker, said)
-            self._done(done)
+            self._put(worker, [*said, done])
+            why = self.refused.pop(worker, "")
+            self.report(structs.replace(done.outcome, what="failed", problems=(), note=why) if why else done.outcome)
         self.finished_bytes = 0
 
-    def _put(self, worker: int, said: list[Begin | Rows]) -> None:
-        for message in said:
-            if isinstance(message, Begin):
+    def _put(self, worker: int, said: Sequence[Begin | Rows | Done]) -> None:
+        """Put what was said of one session into the index. What it cannot hold fails alone: else one session that is
+        made up so that its rows collide would keep all others from being inscribed."""
+        for message in said if worker not in self.refused else ():
+            try:
+                self._put_message(worker, message)
+            except index.UNFIT as error:
+                self._refuse(worker, message, error)
+                return
+
+    def _put_message(self, worker: int, message: Begin | Rows | Done) -> None:
+        match message:
+            case Begin():
                 self._begin(worker, message)
-            else:
+            case Rows():
                 self._rows(worker, message)
+            case Done():
+                self._done(message)
+
+    def _refuse(self, worker: int, message: Begin | Rows | Done, error: Exception) -> None:
+        """Take a session out of the index again. A savepoint would cost more: each one writes out the words so far."""
+        _, begun = self.begun.pop(worker, (0, None))
+        told = begun or (message.row if isinstance(message, Done) else message)
+        assert not isinstance(told, Rows), "rows follow the beginning of their transcript"
+        self.target.drop(told.session_id)
+        self.refused[worker] = f"the index cannot hold it ({error}); its evidence is kept"
 
     def _drop(self, worker: int, session_id: str) -> None:
         """Of a session that failed after some of its rows had to be let in, everything is read again next time."""
         self.held.pop(worker, None)
+        self.refused.pop(worker, None)
         self.held_bytes[worker] = 0
         _, begun = self.begun.pop(worker, (0, None))
         if begun and begun.session_id == session_id:

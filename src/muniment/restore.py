@@ -12,12 +12,13 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, structs
 
-from muniment import ownership, sources
+from muniment import files, ownership, sources
 from muniment.before import Before
 from muniment.errors import Conflict, MunimentError, NotFound, StoreError, Unsupported
 from muniment.model import Facts
 from muniment.model.words import many
 from muniment.ownership import File, Homes
+from muniment.sources import finding
 from muniment.sources.base import Move, Source
 from muniment.store import evidence, versions
 from muniment.store.evidence import Manifest
@@ -35,8 +36,8 @@ class Target(Struct, frozen=True):
     """Another place than the agent's own."""
     move: Move = Move()
     force: bool = False
-    taken: Set[Path] = frozenset()
-    """Files of other sessions, given back just before."""
+    taken: Set[str] = frozenset()
+    """Paths of files of other sessions, given back just before, as `files.fold` gives them."""
     along: bool = False
     """The session comes along with one that begins in it: whatever lies at its path is left as it is."""
 
@@ -84,20 +85,22 @@ class _Planner:
         self.shelf, self.manifest, self.facts = shelf, manifest, facts
         self.source = sources.named(manifest.source)
         self.target = _apart(shelf, manifest, self.source, target, facts)
-        self.homes = self.source.homes(env)
+        self.homes = finding.known_homes(self.source, env)
         self.everywhere = Homes(env)
         self.native_id = ownership.native_id(manifest)
         self.left: list[Plan] = []
 
     def plans(self) -> list[Plan]:
         chosen, apart = settle([*self._placed(), *self._placed_versions()])
+        if self.target.to:  # their new paths may be those of others, too
+            chosen, apart = settle([*chosen, *map(self._rename_apart, apart)])
         for one in apart:
-            if self.target.to:
-                name = name_apart(one)
-                chosen.append(structs.replace(one, name=name, path=inside(one.base, name)))
-            else:
-                self._leave(one.path, f"another file has its place: {self._hint(one.wanted)} gives it back")
+            self._leave(one.path, f"another file has its place: {self._hint(one.wanted)} gives it back")
         return [self._plan(one) for one in chosen] + self.left
+
+    def _rename_apart(self, one: Placed) -> Placed:
+        name = name_apart(one)
+        return structs.replace(one, name=name, path=inside(one.base, name))
 
     def _hint(self, wanted: Wanted) -> str:
         return "--to DIR" if wanted.shelf == self.shelf else f"--version {wanted.version}"
@@ -110,7 +113,9 @@ class _Planner:
     def _placed(self) -> Iterator[Placed]:
         """The files of the current version that may be written, each with its place."""
         for one, allowed in self._judged(self.shelf, self.manifest, self.target.only_current):
-            if allowed:
+            if self._is_added(one.wanted):
+                self._leave(one.path, "it came in a bundle; --to DIR writes it elsewhere")
+            elif allowed:
                 yield one
             elif self.manifest.bundled or one.wanted.kept.role == "main":
                 hint = "nothing was written; --to DIR writes it to a new folder"
@@ -125,21 +130,36 @@ class _Planner:
             judged = self._judged(own, manifest, only_current=False)
             if manifest.bundled and not all(allowed for _, allowed in judged):
                 continue
-            yield from (one for one, allowed in judged if allowed and one.wanted.where not in replaced)
+            for one, allowed in judged:
+                if self._is_added(one.wanted):
+                    self._leave_version(one)
+                elif allowed and one.wanted.where not in replaced:
+                    yield one
+
+    def _leave_version(self, one: Placed) -> None:
+        if one.wanted.kept.role == "main":
+            self._leave(one.path, f"it is a version that came in a bundle: {self._hint(one.wanted)} gives it back")
+
+    def _is_added(self, wanted: Wanted) -> bool:
+        """Whether a file came in a bundle to a session that is this machine's own.
+
+        A stranger can name any session: their files go where a person asks for them, not along with one's own."""
+        return wanted.bundled and not self.manifest.bundled and self.target.to is None
 
     def _judged(self, shelf: Shelf, manifest: Manifest, only_current: bool) -> list[tuple[Placed, bool]]:
         """The files of a version with their places, and whether each may be written there."""
         files = list(wanted_files(shelf, manifest, self.source, only_current))
         ids = self._ids(files)
-        known = self._found_here(files, ids)
+        unproven = self._find_unproven(files, ids)
+        known = self._found_here(files, ids) - unproven
         placed = [(self._place(wanted, wanted.key in known), wanted.key in known) for wanted in files]
-        return [(one, self._may_go(one, is_known, ids)) for one, is_known in placed]
+        return [(one, self._may_go(one, is_known, ids, unproven)) for one, is_known in placed]
 
-    def _may_go(self, one: Placed, is_known: bool, ids: frozenset[str]) -> bool:
+    def _may_go(self, one: Placed, is_known: bool, ids: frozenset[str], unproven: set[Key]) -> bool:
         """Whether a file may be written. What is no session's by its old name is none by a new one, too."""
         if is_known and self._returns(one):
             return True
-        return (is_known or self.target.to is not None) and self._may_write(one, ids)
+        return (is_known or self.target.to is not None) and self._may_write(one, ids, one.wanted.key in unproven)
 
     def _place(self, wanted: Wanted, known: bool) -> Placed:
         base = self._base(wanted, known)
@@ -162,26 +182,31 @@ class _Planner:
         root = Path(wanted.root)
         if root in self.homes or not (wanted.bundled or wanted.home or self.target.move.cwd):
             return root
+        if wanted.bundled and not self.homes:
+            raise Conflict(f"{self.source.title} has no folder on this machine", "say where to put it: --to DIR")
         return self.homes[0] if self.homes else root
 
     # -- the verdict
 
     def _ids(self, files: list[Wanted]) -> frozenset[str]:
         """The ids under which the session may have files: its own, a new one, and those in the names of transcripts."""
-        move = self.target.move
-        own = {self.native_id, *([self.source.identity(self.facts, move)] if move.session_id else [])}
         mains = [w.place for w in files if w.kept.role == "main" and not w.bundled]
-        return frozenset(own.union(*(ownership.ids_in(self.source, place) for place in mains)))
+        return frozenset(self._own_ids().union(*(ownership.ids_in(self.source, place) for place in mains)))
+
+    def _own_ids(self) -> set[str]:
+        """Return the session's id and the new one that it gets. What its records call it may be the id of another."""
+        move = self.target.move
+        return {self.native_id, *([self.source.identity(self.facts, move)] if move.session_id else [])}
 
     def _returns(self, one: Placed) -> bool:
         """Whether a file goes to the very path that it was found at, in a plain folder."""
-        return one.base not in self.homes and one.path == Path(one.wanted.origin)
+        return not one.wanted.bundled and one.base not in self.homes and one.path == Path(one.wanted.origin)
 
-    def _may_write(self, one: Placed, ids: frozenset[str]) -> bool:
+    def _may_write(self, one: Placed, ids: frozenset[str], unproven: bool) -> bool:
         plain = self.target.to is None and one.base not in self.homes
         origin = Path(one.wanted.origin) if plain else None
         bundled, chosen = one.wanted.bundled, self.target.to is not None
-        file = File(self.source, ids, one.wanted.kept.role, one.name, one.path, bundled, chosen, origin)
+        file = File(self.source, ids, one.wanted.kept.role, one.name, one.path, bundled, chosen, origin, unproven)
         return ownership.may_write(file, self.everywhere)
 
     def _found_here(self, files: list[Wanted], ids: frozenset[str]) -> set[Key]:
@@ -194,6 +219,17 @@ class _Planner:
             for root in {wanted.root for wanted in plain}:
                 known |= self._found_in_folder([w for w in plain if w.root == root])
         return known
+
+    def _find_unproven(self, files: list[Wanted], ids: frozenset[str]) -> set[Key]:
+        """Files of a bundle with names that any session could have, and that the source reads as none of this one."""
+        written = [w for w in files if w.bundled and w.kept.role != "history"]
+        own = {*ids, self.manifest.session_id}
+        if not ownership.find_unproven(self.source, own, [w.place for w in written], ()):
+            return set()
+        heads = {w.place: ownership.head_kept(w.shelf.evidence, w.kept) for w in written}
+        found = ownership.found_together(self.source, self.manifest.session_id, heads, in_home=True)
+        unproven = ownership.find_unproven(self.source, own, heads, found)
+        return {wanted.key for wanted in written if wanted.place in unproven}
 
     def _found_in_folder(self, files: list[Wanted]) -> set[Key]:
         heads = {w.place: ownership.head_kept(w.shelf.evidence, w.kept) for w in files}
@@ -210,11 +246,30 @@ class _Planner:
         relation = compare(path, self._content(one.wanted)[1])
         if relation == "differs" and self.target.along:
             return Plan(path, "other", ())
+        if relation in ("differs", "shorter") and one.wanted.bundled and not self._is_own_file(one):
+            return self._keep_as_it_is(one)
         if relation == "differs" and not self.target.force:
             hint = "nothing was written; --force replaces it, --to writes elsewhere"
             raise Conflict(f"{path} exists and differs", hint)
         then = self.source.taking_in(str(path)) if kept.role == "main" else ""
         return Plan(path, WHAT[relation], self._content(one.wanted)[1], then, self._resume(one))
+
+    def _is_own_file(self, one: Placed) -> bool:
+        """Whether what lies at a path is a file of this session: its name or the source tells so.
+
+        In a folder that a person named, and that is no home, it is enough that no other session is there."""
+        owners = [name for source, name in self.everywhere.owners(one.path) if source is self.source]
+        if any(ownership.is_bound(self.source, name, self._own_ids()) for name in owners):
+            return True
+        there = ownership.sessions_at(self.source, one.path, one.base)
+        return there == {self.manifest.session_id} or not (there or owners)
+
+    def _keep_as_it_is(self, one: Placed) -> Plan:
+        """Leave what sessions share; anything else that is not this session's keeps the whole of it away."""
+        if one.wanted.kept.role == "side" and self.target.force:
+            return Plan(one.path, "left out", (), note="sessions share it, and another is there; --to DIR writes it")
+        hint = "nothing was written; --to DIR writes it to a new folder"
+        raise Conflict(f"{one.path} exists and is no file of this session", hint)
 
     def _content(self, wanted: Wanted) -> tuple[str, Iterable[bytes]]:
         """The name and the bytes of a file, changed if the session moves."""
@@ -242,7 +297,8 @@ def _apart(shelf: Shelf, manifest: Manifest, source: Source, target: Target, fac
     if target.to is None:
         return target
     wanted = list(wanted_files(shelf, manifest, source, target.only_current))
-    taken = any(inside(target.to.absolute(), w.place) in target.taken for w in wanted if w.kept.role == "main")
+    mains = [files.fold(str(inside(target.to.absolute(), w.place))) for w in wanted if w.kept.role == "main"]
+    taken = any(path in target.taken for path in mains)
     if taken or (manifest.bundled and not _is_at_home_in(target.to.absolute(), wanted, source, manifest)):
         return structs.replace(target, to=target.to / facts.session_id, taken=frozenset())
     return target

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from muniment import files
 from muniment.sources.base import Source
 from muniment.store import evidence, versions
 from muniment.store.evidence import Kept, Manifest
@@ -71,11 +72,10 @@ def wanted_files(shelf: Shelf, manifest: Manifest, source: Source, only_current:
         if kept.role != "old" and source.given_back(kept.name):
             size = kept.size if only_current else _size_there(manifest, kept)
             root, place = kept.root or manifest.root, kept.place or kept.name
-            bundled = bool(manifest.bundled) or kept.bundled
-            yield Wanted(shelf, kept, size, root, place, manifest.home, kept.path, bundled)
+            yield Wanted(shelf, kept, size, root, place, manifest.home, kept.path, manifest.is_bundled(kept))
     for copy in () if only_current else manifest.copies:
         kept = manifest.get(copy.kept)
-        if kept and source.given_back(kept.name):
+        if kept and kept.role != "old" and source.given_back(kept.name):
             yield Wanted(shelf, kept, copy.size, copy.root, copy.place, copy.home, copy.path, bundled=False, seen=True)
 
 
@@ -104,15 +104,17 @@ class Placed(Struct, frozen=True):
 def settle(placed: list[Placed]) -> tuple[list[Placed], list[Placed]]:
     """One file for each path, the longest; and those that say something else than the one that has their path.
 
+    Paths that some disks take for one are one here: else the file that is written last would replace the other.
     Lines of histories are added to what is there: of those no file is in the way of another."""
-    chosen: dict[Path, Placed] = {}
+    chosen: dict[str, Placed] = {}
     apart: list[Placed] = []
     for one in placed:
-        other = chosen.setdefault(one.path, one)
+        path = files.fold(str(one.path))
+        other = chosen.setdefault(path, one)
         if other is one or other.wanted.has(one.wanted):
             continue
         if one.wanted.has(other.wanted):
-            chosen[one.path] = one
+            chosen[path] = one
         else:
             apart.append(one)
     lines = [one for one in apart if one.wanted.kept.role == "history"]

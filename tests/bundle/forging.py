@@ -50,6 +50,8 @@ class Extra(Struct, frozen=True):
     place: str | None = None
     root: str | None = None
     data: bytes = HARM
+    id: str | None = None
+    """Of a sidechain."""
 
 
 Change = Callable[[Manifest], Manifest]
@@ -61,7 +63,9 @@ def forge(folder: Path, extras: tuple[Extra, ...] = (), change: Change = lambda 
     assert manifest
     for extra in extras:
         where = f"{extra.root or manifest.root}/{extra.place or extra.name}"
-        appender = Appender(folder, Kept(extra.name, extra.role, where, root=extra.root, place=extra.place))
+        appender = Appender(
+            folder, Kept(extra.name, extra.role, where, id=extra.id, root=extra.root, place=extra.place)
+        )
         for _ in appender.through([extra.data]):
             pass
         manifest = structs.replace(manifest, files=(*manifest.files, appender.close()))

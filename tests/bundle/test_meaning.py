@@ -75,7 +75,12 @@ TRICKS = {
     "a shell start file as history": Trick((Extra("x.jsonl", "history", ".bashrc", "{user}"),), without_main),
     "autostart": Trick((Extra("x.desktop", root="{user}/.config/autostart"),), without_main),
     "hooks, commands, agents, plug-ins": Trick(
-        (Extra("hooks/x"), Extra("commands/x.md"), Extra("agents/x.md", "sidechain"), Extra("plugins/x/plugin.json"))
+        (
+            Extra("hooks/x"),
+            Extra("commands/x.md"),
+            Extra("agents/x.md", "sidechain", id="x"),
+            Extra("plugins/x/plugin.json"),
+        )
     ),
     "the transcript itself": Trick((), put_main_at("CLAUDE.md")),
     "another case": Trick((Extra("claude.md"), Extra("SETTINGS.json"))),

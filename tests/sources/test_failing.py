@@ -122,6 +122,15 @@ def test_a_source_that_fails_is_named_and_the_others_go_on(world: World, method:
     assert all(session.id[:8] in listed for session in world.tree.sessions.values())
 
 
+def test_a_source_without_homes_keeps_no_session_of_another_from_its_place(world: World) -> None:
+    world.put(PLUG_IN.replace("\nSOURCE", f"\n    {FAILING['homes']}\n\nSOURCE"))
+    world.run("inscribe")
+    session = next(iter(world.tree.sessions.values()))
+    for words in ("restore", session.id), ("restore", session.id, "--to", world.user / "to"):
+        ran = world.run(*words)
+        assert (ran.code, "Traceback" in ran.err) == (0, False), ran
+
+
 def test_one_file_that_a_source_fails_at_hides_no_other(world: World) -> None:
     body = "if path.stem == 'a': raise ValueError('a wren')"
     world.put(PLUG_IN.replace("for path in paths:", f"for path in paths:\n            {body}"))

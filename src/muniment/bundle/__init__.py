@@ -11,6 +11,7 @@ said        what people and agents said about the sessions
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -53,13 +54,26 @@ def bundle(
     sessions = sorted(sessions, key=lambda session: session.session_id)
     ids = tuple(session.session_id for session in sessions)
     pack.require_free(target, force)
-    with index.lock(layout, lambda: None):
+    with _locked_if_writable(layout):
         if not redact:
             return Packed(str(target), pack.pack(layout, sessions, target), ids)
         with _beside(target) as folder:
             made, hidden = redacted.copy(layout, sessions, folder)
             size = pack.pack(made, sessions, target, redacted=True)
     return Packed(str(target), size, ids, True, hidden.secrets, hidden.left_out)
+
+
+@contextmanager
+def _locked_if_writable(layout: Layout) -> Generator[None]:
+    """Hold the lock of the store. Where it cannot be written to, there is nothing to lock, and nobody else writes; on a
+    store of somebody else who does, packing itself notices what changes meanwhile."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(index.lock(layout, lambda: None))
+        except OSError as error:
+            if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+                raise
+        yield
 
 
 @contextmanager

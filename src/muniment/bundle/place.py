@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from muniment import batch, files
+from muniment import batch, files, sources
 from muniment.batch import Plan
 from muniment.bundle.contents import SESSIONS, Bundled
 from muniment.bundle.verify import REDACTED, evidence_folders
@@ -21,7 +21,7 @@ from muniment.inscribe import Outcome
 from muniment.inscribe.messages import Progress, is_transcript
 from muniment.inscribe.rebuilding import tasks_of
 from muniment.model import codec
-from muniment.sources.base import FileRole
+from muniment.sources.base import FileRole, Source
 from muniment.store import evidence, index, versions
 from muniment.store.evidence import Appender, Kept, Manifest
 from muniment.store.index import Index
@@ -82,7 +82,7 @@ def _beside(shelf: Shelf, theirs: Path) -> Iterator[tuple[str, str]]:
         ours = evidence.load(own)
         if ours is None or (their_manifest.bundled == REDACTED) != (ours.bundled == REDACTED):
             continue
-        if _is_same_session(own, ours, theirs, their_manifest):
+        if _is_same_session(own, ours, theirs, their_manifest) and _fits_beside(ours, their_manifest):
             if _joined(own, ours, theirs, their_manifest):
                 yield "appended", version
             return
@@ -105,19 +105,27 @@ def _as_version(shelf: Shelf, theirs: Path, manifest: Manifest) -> Iterator[tupl
 
 
 def _is_same_session(own: Path, ours: Manifest, theirs: Path, manifest: Manifest) -> bool:
-    """Whether their evidence begins as ours does, or has nothing that ours has not.
-
-    An empty file is the beginning of every other, and proves nothing: whoever knows an id could add files to ours."""
+    """Whether their evidence begins as ours does, or one of the two has nothing that the other has not."""
+    if ours.main is None and manifest.main is not None:
+        return False
     if ours.main and manifest.main:
         pairs = [(ours.main, manifest.main)]
     else:
-        pairs = [(known, kept) for kept in manifest.files if (known := ours.get(kept.name))]
-    if ours.main is None and manifest.main is not None:
-        return False
-    begin_alike = any(
-        min(known.size, kept.size) and _relation(own, known, theirs, kept) != "differs" for known, kept in pairs
-    )
-    return begin_alike or {(k.name, k.digest) for k in manifest.files} <= {(k.name, k.digest) for k in ours.files}
+        spoken = (kept for kept in manifest.files if kept.role in ("sidechain", "history"))
+        pairs = [(known, kept) for kept in spoken if (known := ours.get(kept.name))]
+    source = sources.named(ours.source)
+    if any(_begin_alike(own, known, theirs, kept, source) for known, kept in pairs):
+        return True
+    here, there = ({(kept.name, kept.digest) for kept in one.files} for one in (ours, manifest))
+    return here <= there or there <= here
+
+
+def _begin_alike(own: Path, ours: Kept, folder: Path, theirs: Kept, source: Source) -> bool:
+    """Whether the bytes are alike as far as the shorter goes, and enough of them to tell that theirs is no guess.
+
+    Whoever knows an id can guess how a transcript begins, and could add files to ours."""
+    needed = ours.size if source.packed(ours.name) else versions.first_records_bytes(evidence.read(own, ours))
+    return 0 < needed <= theirs.size and _relation(own, ours, folder, theirs) != "differs"
 
 
 def _relation(own: Path, ours: Kept, folder: Path, theirs: Kept) -> str:
@@ -125,32 +133,51 @@ def _relation(own: Path, ours: Kept, folder: Path, theirs: Kept) -> str:
     return versions.relation(evidence.read(own, ours), evidence.read(folder, theirs))
 
 
+def _fits_beside(ours: Manifest, manifest: Manifest) -> bool:
+    """Whether no file of theirs would be packed where another one of ours is."""
+    taken = {evidence.packed_slot(kept): kept.name for kept in ours.files}
+    added = [kept for kept in manifest.files if kept.role != "main"]
+    return all(taken.get(evidence.packed_slot(kept), kept.name) == kept.name for kept in added)
+
+
 def _joined(own: Path, ours: Manifest, theirs: Path, manifest: Manifest) -> bool:
     """What they have and we do not, added to ours; tells whether there was anything."""
     made = ours
     for kept in manifest.files:
-        known = made.main if kept.role == "main" else made.get(kept.name)
-        relation = _relation(own, known, theirs, kept) if known else "extends"
-        if relation in ("equal", "contained"):
-            continue
-        if known and (relation == "differs" or not known.size):
-            kept_as = _from_bundle(kept, ours, name=f"{known.name}~{kept.digest[:8]}", role="old")
-            if made.get(kept_as.name) is None:
-                made = made.put(_appended(own, kept_as, evidence.read(theirs, kept)))
-            continue
-        start = known or _from_bundle(kept, ours, name=kept.name, role=kept.role)
-        made = made.put(_appended(own, start, evidence.read(theirs, kept, start.size)))
+        made = _join_file(own, made, theirs, kept)
     if made != ours:
         evidence.save(own, made)
     return made != ours
 
 
-def _from_bundle(kept: Kept, ours: Manifest, name: str, role: FileRole) -> Kept:
-    """A file that ours has not. Of where it lay nothing is taken over but its name, and a restore asks the source
-    whether a session has such a file: so it is marked."""
+def _join_file(own: Path, made: Manifest, theirs: Path, kept: Kept) -> Manifest:
+    known = made.main if kept.role == "main" else made.get(kept.name)
+    relation = _relation(own, known, theirs, kept) if known else "extends"
+    if relation in ("equal", "contained"):
+        return made
+    if kept.role == "history" and not made.bundled:
+        return _add(own, made, theirs, kept, f"{kept.name}@{kept.digest[:8]}", "history")
+    if known and (relation == "differs" or not known.size):
+        return _add(own, made, theirs, kept, f"{known.name}~{kept.digest[:8]}", "old")
+    if known is None:
+        return _add(own, made, theirs, kept, kept.name, kept.role)
+    longer = _appended(own, known, evidence.read(theirs, kept, known.size))
+    if kept.role == "main" or made.is_bundled(known):
+        return made.put(longer)
+    root, place = known.root or made.root, known.place or known.name
+    longer = structs.replace(longer, bundled=True)  # so a restore gives back as much as was found here
+    return made.put(longer).seen_at(longer, known.path, root, place, made.home, known.size)
+
+
+def _add(own: Path, made: Manifest, theirs: Path, kept: Kept, name: str, role: FileRole) -> Manifest:
+    """A file that ours has not. Of where it lay nothing is taken over but its name, and it is marked: a restore writes
+    it only where it is asked to, and asks the source whether a session has such a file."""
+    if made.get(name):
+        return made
     place = kept.place or kept.name
-    path = f"{ours.root}/{place}"
-    return Kept(name, role, path, mtime_ns=kept.mtime_ns, id=kept.id, place=kept.place, bundled=True)
+    new = Kept(name, role, f"{made.root}/{name}", mtime_ns=kept.mtime_ns, id=kept.id, bundled=True)
+    new = structs.replace(new, place=None if place == name else place)
+    return made.put(_appended(own, new, evidence.read(theirs, kept)))
 
 
 def _appended(own: Path, kept: Kept, pieces: Iterable[bytes]) -> Kept:

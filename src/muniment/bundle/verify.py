@@ -8,6 +8,7 @@ as its settings. A restore gives the verdict again when it writes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -57,7 +58,23 @@ def _load(own: Path, session_id: str, source: str) -> Manifest:
     if (manifest.session_id, manifest.source) != (session_id, source):
         raise StoreError(f"the evidence of session {session_id} is that of another")
     sources.named(source)
+    _require_apart(manifest)
     return manifest
+
+
+def _require_apart(manifest: Manifest) -> None:
+    """Raise unless every file has a name and a place of its own, and every transcript says whose it is.
+
+    Two subagents may have one id: clients that moved their files left the old ones behind."""
+    told, hint = f"the evidence of session {manifest.session_id}", "it was tampered with"
+    roles = [kept.role for kept in manifest.files]
+    for same in ([kept.name for kept in manifest.files], [evidence.packed_slot(kept) for kept in manifest.files]):
+        if len(set(same)) != len(same):
+            raise StoreError(f"{told} names a file twice", hint)
+    if roles.count("main") > 1:
+        raise StoreError(f"{told} has several transcripts", hint)
+    if not all(kept.id for kept in manifest.files if kept.role == "sidechain"):
+        raise StoreError(f"{told} has a subagent without an id", hint)
 
 
 def _require_whole(own: Path, kept: Kept) -> None:
@@ -81,9 +98,16 @@ def is_relative(name: str) -> bool:
 
 
 def _here(manifest: Manifest, own: Path, redacted: bool) -> Manifest:
-    """The manifest for this machine: paths at which copies lay on another mean nothing here."""
-    at_home = manifest.home and _would_be_found(manifest, own)
-    return structs.replace(manifest, home=at_home, copies=(), bundled=REDACTED if redacted else WHOLE)
+    """The manifest for this machine: places on another one, and copies that lay there, mean nothing here."""
+    kept = tuple(structs.replace(kept, root=None, place=_place(kept)) for kept in manifest.files)
+    manifest = structs.replace(manifest, files=kept, copies=(), bundled=REDACTED if redacted else WHOLE)
+    return structs.replace(manifest, home=manifest.home and _would_be_found(manifest, own))
+
+
+def _place(kept: Kept) -> str | None:
+    """Return the place of a file that was kept apart from another of its name; the place of any other is its name."""
+    own, _, digits = kept.name.rpartition("@")
+    return kept.place if kept.place == own and re.fullmatch("[0-9a-f]{8}", digits) else None
 
 
 def _would_be_found(manifest: Manifest, own: Path) -> bool:
@@ -91,7 +115,13 @@ def _would_be_found(manifest: Manifest, own: Path) -> bool:
     source = sources.named(manifest.source)
     id_ = ownership.native_id(manifest)
     current = [(kept.place or kept.name, kept) for kept in manifest.files if kept.role != "old"]
-    if not all(source.owns(name, kept.role, id_) for name, kept in current if source.given_back(kept.name)):
+    if not current or not all(
+        source.owns(name, kept.role, id_) for name, kept in current if source.given_back(kept.name)
+    ):
         return False
     heads = {name: ownership.head_kept(own, kept) for name, kept in current if kept.role != "history"}
-    return not heads or bool(ownership.found_together(source, manifest.session_id, heads, in_home=True))
+    if not heads:
+        return True
+    found = ownership.found_together(source, manifest.session_id, heads, in_home=True)
+    written = {name for name, kept in current if kept.role != "history" and source.given_back(kept.name)}
+    return bool(found) and not ownership.find_unproven(source, {manifest.session_id, id_}, written, found)

@@ -26,6 +26,7 @@ from muniment.instructions.values import Instruction as Instruction
 from muniment.instructions.values import Instructions as Instructions
 from muniment.model import Event, Facts, Round, Tool
 from muniment.secrets import Redactor
+from muniment.sources import finding
 from muniment.sources.base import Source
 from muniment.store import rounds as stored
 from muniment.store.index import Index
@@ -66,7 +67,7 @@ def _alone(layout: Layout, facts: Facts, session: Listed, env: Mapping[str, str]
     unknown = [*_unknown(folder, repository, commit, started, source)]
     found: tuple[Instruction, ...] = ()
     if started:
-        homes = [str(home) for home in source.homes(env)]
+        homes = [str(home) for home in finding.known_homes(source, env)]
         look = Look(source.instruction_files, started, repository, commit, env.get("HOME", "/"), homes)
         look.home()
         if folder and Path(folder).is_dir():

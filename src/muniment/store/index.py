@@ -75,6 +75,9 @@ def require_archive(layout: Layout) -> None:
         raise NotFound(f"no archive at {layout.root}", "`muniment up` or `muniment inscribe` makes one")
 
 
+UNFIT = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, OverflowError)
+"""What is raised for rows that collide or are beyond what a table holds: the fault of their session alone."""
+
 _SESSIONS = "`muniment sessions` lists them; `muniment inscribe` takes in what is not there yet"
 
 
@@ -242,12 +245,12 @@ class Index:
         """Forget how far a session is read, so that the next run reads all of it; one that is new goes altogether."""
         if session_id in self.fresh:
             self.drop(session_id)
-            del self.fresh[session_id]
         for table in ("seen", "progress"):
             self.db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
     def drop(self, session_id: str) -> None:
         """Remove a session from the index, all tables."""
+        self.fresh.pop(session_id, None)
         for (key,) in self.rows("SELECT id FROM sessions WHERE session_id = ?", session_id):
             for table in ("sidechains", "versions", "branches", "texts", "usage"):
                 self.db.execute(f"DELETE FROM {table} WHERE session = ?", (key,))

@@ -51,7 +51,7 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
     main = found.main
     if manifest is None or main is None:
         return Choice()
-    if manifest.bundled and _is_planted(shelf.evidence, manifest, main, source):
+    if manifest.bundled and is_planted(shelf.evidence, manifest, main, source):
         return Choice(set_aside=True, note="what came in a bundle is another session with this id; both are kept")
     if manifest.main is None:
         return Choice()
@@ -63,7 +63,7 @@ def choose(shelf: Shelf, found: Found, source: Source) -> Choice:
     return _other_version(shelf, main, source)
 
 
-def _is_planted(folder: Path, manifest: Manifest, main: SourceFile, source: Source) -> bool:
+def is_planted(folder: Path, manifest: Manifest, main: SourceFile, source: Source) -> bool:
     """Whether a session of a bundle must make way for the transcript that is found here, which is its owner's.
 
     It stays where both begin with the same records, enough of them that nobody can have guessed them, and where a
@@ -152,7 +152,11 @@ def _other_version(shelf: Shelf, main: SourceFile, source: Source) -> Choice:
 
 def _within_version(folder: Path, main: SourceFile, source: Source) -> Choice | None:
     manifest = evidence.load(folder)
-    return _within(folder, manifest, manifest.main, main, source) if manifest and manifest.main else None
+    if manifest is None or manifest.main is None:
+        return None
+    if manifest.bundled and is_planted(folder, manifest, main, source):
+        return None
+    return _within(folder, manifest, manifest.main, main, source)
 
 
 def _digest(pieces: Iterable[bytes]) -> str:

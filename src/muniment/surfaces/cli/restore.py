@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from muniment import files
 from muniment.archive import Archive
 from muniment.errors import MunimentError
 from muniment.restore import Restored, Target
@@ -54,7 +55,7 @@ def command(
     folder = str(Path(cwd).expanduser().resolve()) if cwd else None
     move = Move(session_id=str(uuid.uuid4()) if new_id else None, cwd=folder)
     archive.require()
-    taken: set[Path] = set()
+    taken: set[str] = set()
     target = Target(to=to, move=move, force=force, taken=taken)
     names = [row.session_id for row in archive.sessions()] if every else [session or ""]
     restored: list[Restored] = []
@@ -69,7 +70,7 @@ def command(
             talk(f"{name}: {error.message}")
         else:
             restored += done
-            taken.update(Path(file.path) for file in done)
+            taken.update(files.fold(file.path) for file in done)
     _report(restored, json)
     if not (every or json):
         for command in dict.fromkeys(file.resume for file in restored):
