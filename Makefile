@@ -24,12 +24,12 @@ pip = $(if $(UV),uv pip $(2) --python $(1)/bin/python,$(1)/bin/python -m pip --d
 # pyright comes whole from its wheels; this stops it asking the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
-.PHONY: up test lint fix page bare faults soak load bench quality clients docs golden pins clean
+.PHONY: up test lint fix page types bare faults soak load bench quality clients docs golden pins clean
 
 up: page
 	.venv/bin/muniment up $(ARGS)
 
-test: lint bare page
+test: lint bare page types
 	.venv/bin/pytest -n 2 --verbosity=0 $(ARGS)
 
 lint: .venv/.dev
@@ -46,6 +46,10 @@ fix: .venv/.dev
 # too, where there is a compiler.
 page: .venv/.run
 	.venv/bin/python hatch_build.py
+
+# The types of the page: what builds it does not look at them.
+types: .venv/.run
+	.venv/bin/python hatch_build.py --check
 
 # The wheel, beside what the program says it needs and nothing else: a dependency or a file left out shows here.
 bare: .venv/.dev build/bare/.run
@@ -89,11 +93,14 @@ clients: .venv/.dev
 	cd .clients && npm install --no-audit --no-fund --loglevel=error $(CLIENTS)
 	MUNIMENT_CLIENTS=.clients .venv/bin/pytest -n 2 --dist loadfile tests/clients $(ARGS)
 
-# The documents that the program writes about itself.
+# What the program writes about itself: its documents, and the types of the page.
+written = .venv/bin/python -m $(1) $(2) >build/written && mv build/written $(2)
 docs: .venv/.run
 	mkdir -p build
 	.venv/bin/python -m muniment.surfaces.cli.help >build/cli.md
 	mv build/cli.md docs/cli.md
+	$(call written,muniment.surfaces.web.describe,docs/api.md)
+	$(call written,muniment.surfaces.web.describe,web/src/lib/types.ts)
 
 # Write the expected files of the tests anew. Then read `git diff tests` as a reader of the output would.
 golden: .venv/.dev

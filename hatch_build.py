@@ -176,6 +176,15 @@ def fail(why: str) -> None:
     sys.exit(f"The viewer's page cannot be built: {why}. {WITHOUT}=1 builds muniment without it.")
 
 
+def check_page(root: Path) -> None:
+    """Check the types of the page; building it does not."""
+    npm = own_npm() or wheel_npm()
+    if npm and (root / "web" / "node_modules").exists():
+        run(root, npm, "run", "what is above says where", "check")
+
+
 if __name__ == "__main__":
     build_page(Path(__file__).parent)
     build_module(Path(__file__).parent)
+    if "--check" in sys.argv:
+        check_page(Path(__file__).parent)

@@ -89,7 +89,8 @@ def test_the_sample_sessions_are_what_the_stories_tell() -> None:
 
 
 def test_components_stay_small() -> None:
-    parts = [path for path in (ROOT / "web" / "src").rglob("*") if path.suffix in (".svelte", ".ts")]
+    every = (path for path in (ROOT / "web" / "src").rglob("*") if path.suffix in (".svelte", ".ts"))
+    parts = [path for path in every if path.name != "types.ts"]  # which nobody writes or reads as a whole
     assert len(parts) > 30
     long = {path.name: lines for path in parts if (lines := len(path.read_text().splitlines())) > 250}
     assert long == {}

@@ -25,6 +25,7 @@ from muniment.viewing.transcript import Transcripts
 from tests.web.served import CANARY, MAIN, OTHER, PNG, SVG, Viewer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
+TYPES = Path(__file__).parents[2] / "web" / "src" / "lib" / "types.ts"
 
 
 def routes(archive: Archive) -> list[Route]:
@@ -37,7 +38,8 @@ def routes(archive: Archive) -> list[Route]:
 
 def test_the_document_prints_the_shapes_as_they_are() -> None:
     page = DOCUMENT.read_text()
-    assert page == describe.document(page), "run python -m muniment.surfaces.web.describe"
+    assert page == describe.document(page), "run `make docs`"
+    assert describe.module() == TYPES.read_text(), "run `make docs`"
 
 
 def test_the_document_lists_exactly_the_routes_that_there_are(shown: Archive) -> None:
@@ -192,19 +194,19 @@ def test_only_a_real_image_is_shown_and_all_else_is_a_download(viewer: Viewer) -
 
 
 def test_search_finds_engagements_and_blocks_and_takes_the_filters(viewer: Viewer) -> None:
-    found = viewer.get(f"/api/search?q={CANARY}", shapes.Found)
+    found = viewer.get(f"/api/search?q={CANARY}", shapes.SearchAnswer)
     assert {hit.session_id for hit in found.hits} == {MAIN}
-    assert viewer.get("/api/search?q=canar", shapes.Found).hits == ()
-    assert viewer.get("/api/search?q=canar&typing=1", shapes.Found).hits
-    assert viewer.get(f"/api/search?q={CANARY}&project=other", shapes.Found).hits == ()
-    assert viewer.get(f"/api/search?q={CANARY}&in=thinking", shapes.Found).hits == ()
-    assert viewer.get("/api/search?project=shop", shapes.Found).engagements
-    assert viewer.get("/api/search", shapes.Found) == viewer.get("/api/search?q=%22%22", shapes.Found)
+    assert viewer.get("/api/search?q=canar", shapes.SearchAnswer).hits == ()
+    assert viewer.get("/api/search?q=canar&typing=1", shapes.SearchAnswer).hits
+    assert viewer.get(f"/api/search?q={CANARY}&project=other", shapes.SearchAnswer).hits == ()
+    assert viewer.get(f"/api/search?q={CANARY}&in=thinking", shapes.SearchAnswer).hits == ()
+    assert viewer.get("/api/search?project=shop", shapes.SearchAnswer).engagements
+    assert viewer.get("/api/search", shapes.SearchAnswer) == viewer.get("/api/search?q=%22%22", shapes.SearchAnswer)
 
 
 def test_of_several_values_of_a_filter_any_holds(viewer: Viewer) -> None:
     def sessions(asked: str) -> set[str]:
-        found = viewer.get(f"/api/search?{asked}&limit=200", shapes.Found)
+        found = viewer.get(f"/api/search?{asked}&limit=200", shapes.SearchAnswer)
         return {one.session_id for one in (*found.engagements, *found.hits)}
 
     assert sessions("project=shop") == {MAIN}
@@ -222,7 +224,7 @@ def test_what_was_left_open_is_found_by_itself(viewer: Viewer) -> None:
     open_phases = {PHASES.index(name) for name in OPEN_PHASES}
     rows = zip(columns.engagement_id, columns.phase, columns.next_steps, strict=True)
     expected = sorted(name for name, phase, steps in rows if phase in open_phases or steps)
-    found = viewer.get("/api/search?open=1&limit=200", shapes.Found)
+    found = viewer.get("/api/search?open=1&limit=200", shapes.SearchAnswer)
     assert sorted(one.engagement_id or "" for one in found.engagements) == expected
 
 

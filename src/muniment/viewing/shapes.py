@@ -315,7 +315,7 @@ class BudgetAnswer(Struct, frozen=True):
     """From this share of the window on, a round is flagged as full."""
 
 
-class Found(Struct, frozen=True):
+class SearchAnswer(Struct, frozen=True):
     """What a search found, as `muniment search --json` gives it."""
 
     state: str

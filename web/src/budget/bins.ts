@@ -1,6 +1,6 @@
 // Rounds as bars: one each as long as there is room, else several to a bar, which is as high as the fullest of them. Pure.
 
-import type { RoundBudget } from "./types";
+import type { RoundBudget } from "../lib/types";
 
 export interface Bin {
   first: number;

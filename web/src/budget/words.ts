@@ -1,7 +1,7 @@
 // Tokens, shares and prices as people read them.
 
 import { big, count, moments } from "../lib/time";
-import type { RoundBudget, Spent } from "./types";
+import type { RoundBudget, Spent } from "../lib/types";
 
 export const tokensOf = (spent: Spent) => spent.input + spent.output + spent.cache_read + spent.cache_write;
 export const exact = (tokens: number) => tokens.toLocaleString("en-GB");

@@ -1,16 +1,16 @@
 // The only module that talks to the server. Every address is on this origin.
 
-import type { BudgetAnswer } from "../budget/types";
-import type { LineageAnswer } from "../lineage/types";
 import { access } from "./access.svelte";
 import type {
-  EngagementColumns,
-  Findings,
+  BudgetAnswer,
+  Engagements,
   Item,
   Light,
+  LineageAnswer,
   Overview,
-  Session,
-  SessionColumns,
+  SearchAnswer,
+  SessionAnswer,
+  Sessions,
   Stats,
 } from "./types";
 
@@ -66,9 +66,9 @@ const at = (session: string) => `/api/session/${encodeURIComponent(session)}`;
 
 export const api = {
   overview: () => ask<Overview>("/api/overview"),
-  engagements: () => ask<EngagementColumns>("/api/engagements"),
-  sessions: () => ask<SessionColumns>("/api/sessions"),
-  session: (id: string, signal?: AbortSignal) => ask<Session>(at(id), { signal }),
+  engagements: () => ask<Engagements>("/api/engagements"),
+  sessions: () => ask<Sessions>("/api/sessions"),
+  session: (id: string, signal?: AbortSignal) => ask<SessionAnswer>(at(id), { signal }),
   items: (id: string, first: number, count: number, side?: string) =>
     ask<{ items: Item[] }>(`${at(id)}/items${query({ first, count, side })}`),
   item: (id: string, n: number, side?: string) =>
@@ -76,7 +76,7 @@ export const api = {
   light: (id: string, side: string) => ask<{ items: Light }>(`${at(id)}/light${query({ side })}`),
   lineage: (id: string) => ask<LineageAnswer>(`${at(id)}/lineage`),
   budget: (id: string) => ask<BudgetAnswer>(`${at(id)}/budget`),
-  search: (fields: Query, signal: AbortSignal) => ask<Findings>(`/api/search${query(fields)}`, { signal }),
+  search: (fields: Query, signal: AbortSignal) => ask<SearchAnswer>(`/api/search${query(fields)}`, { signal }),
   stats: (fields: Query, signal?: AbortSignal) => ask<Stats>(`/api/stats${query(fields)}`, { signal }),
   text: async (path: string) => (await whole(await request(path))).text(),
   blob: async (path: string, signal?: AbortSignal) => inert(await (await whole(await request(path, { signal }))).blob()),

@@ -1,7 +1,7 @@
 // The filters of the page as questions to the server: whole names, of several any, and an empty one for what has none.
 
 import { api } from "./api";
-import type { Findings, Stats } from "./types";
+import type { SearchAnswer, Stats } from "./types";
 import type { View, Window } from "./view";
 
 function filters(view: View, window: Window) {
@@ -10,7 +10,7 @@ function filters(view: View, window: Window) {
   return { ...view.filters, since: iso(window.from), until: iso(window.to), ...flags };
 }
 
-export function search(view: View, window: Window, limit: number, signal: AbortSignal): Promise<Findings> {
+export function search(view: View, window: Window, limit: number, signal: AbortSignal): Promise<SearchAnswer> {
   return api.search({ q: view.q, ...filters(view, window), typing: 1, limit }, signal);
 }
 

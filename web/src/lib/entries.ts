@@ -1,6 +1,6 @@
 // One thing on the timeline and in the list: an engagement, or a session as a whole.
 
-import type { EngagementColumns, SessionColumns } from "./types";
+import type { Engagements, Sessions } from "./types";
 import type { Facet, Filters } from "./view";
 
 export interface Entry {
@@ -40,7 +40,7 @@ export interface Everything {
   sessions: Entry[];
 }
 
-export function join(work: EngagementColumns, held: SessionColumns): Everything {
+export function join(work: Engagements, held: Sessions): Everything {
   const sessions = held.columns.session_id.map((_, row) => sessionEntry(held, row));
   const engagements = work.columns.engagement_id.map((_, row) => engagementEntry(work, row, sessions));
   describe(sessions, engagements, work.columns.session);
@@ -54,7 +54,7 @@ function byStart(a: Entry, b: Entry): number {
   return a.start - b.start;
 }
 
-function sessionEntry(held: SessionColumns, row: number): Entry {
+function sessionEntry(held: Sessions, row: number): Entry {
   const c = held.columns;
   const start = time(c.started[row], NaN);
   return {
@@ -83,7 +83,7 @@ function sessionEntry(held: SessionColumns, row: number): Entry {
   };
 }
 
-function engagementEntry(work: EngagementColumns, row: number, sessions: Entry[]): Entry {
+function engagementEntry(work: Engagements, row: number, sessions: Entry[]): Entry {
   const c = work.columns;
   const session = sessions[c.session[row]!];
   const start = time(c.started[row], session?.start ?? NaN);

@@ -3,7 +3,7 @@
 // Every session stands below the one it surely comes from. The larger part of what follows stays in the column of its
 // origin and the rest moves one to the right, so that even a thousand sessions need no more than ten columns.
 
-import type { Edge, LineageAnswer, Relative } from "./types";
+import type { Edge, LineageAnswer, Relative } from "../lib/types";
 import { BESIDE } from "./words";
 
 export interface Choice {

@@ -1,7 +1,7 @@
 // What is said of a relation between two sessions.
 
 import { count } from "../lib/time";
-import type { Edge, LineageAnswer, Relative } from "./types";
+import type { Edge, LineageAnswer, Relative } from "../lib/types";
 
 /** Those that were set to work by another session and do not go on with it. */
 export const BESIDE = new Set(["sidechain", "subagent"]);

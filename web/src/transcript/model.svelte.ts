@@ -3,19 +3,19 @@
 import { SvelteMap, SvelteSet } from "svelte/reactivity";
 import { api } from "../lib/api";
 import { app, spoken } from "../lib/store.svelte";
-import type { Engagement, Item, Kind, Light, RoundHead, Session, Side } from "../lib/types";
+import type { Engagement, Item, Light, RoundShown, SessionAnswer, Side } from "../lib/types";
 import type { BlockKind } from "../lib/view";
 
 export type Row =
   | { type: "head"; key: string; round: number }
-  | { type: "round"; key: string; round: number; head: RoundHead; engagement: Engagement | null; fresh: boolean }
-  | { type: "item"; key: string; round: number; n: number; side: string; kind: Kind; size: number; depth: number; engagement: Engagement | null }
+  | { type: "round"; key: string; round: number; head: RoundShown; engagement: Engagement | null; fresh: boolean }
+  | { type: "item"; key: string; round: number; n: number; side: string; kind: Item["kind"]; size: number; depth: number; engagement: Engagement | null }
   | { type: "side"; key: string; round: number; side: Side };
 
 const CHUNK = 40;
 
 export class Transcript {
-  data = $state.raw<Session | null>(null);
+  data = $state.raw<SessionAnswer | null>(null);
   failure = $state.raw<{ text: string; hint: string } | null>(null);
   items = new SvelteMap<string, Item>();
   lights = new SvelteMap<string, Light>();
@@ -125,7 +125,7 @@ export class Transcript {
     await turn;
   }
 
-  change(change: Partial<Session["session"]>): void {
+  change(change: Partial<SessionAnswer["session"]>): void {
     if (this.data) this.data = { ...this.data, session: { ...this.data.session, ...change } };
   }
 
@@ -173,7 +173,7 @@ export class Transcript {
   }
 }
 
-function shows(kind: Kind, hidden: BlockKind[]): boolean {
+function shows(kind: Item["kind"], hidden: BlockKind[]): boolean {
   if (kind === "tool") return !(hidden.includes("calls") && hidden.includes("results"));
   return !hidden.includes(kind as BlockKind);
 }

@@ -27,9 +27,9 @@ def command(store: str | None, rescue: bool, json: bool) -> None:
     that are gone: your prompts, without the answers. The title of such a session says so; if its transcript turns up
     later, that is inscribed in its place.
 
-    Originals in the archive are verified against their checksums, and sessions searched for secrets. What a watch has done
-    lately is not done again. Of the rest the latest are looked at, which takes a moment; the report says how many.
-    `muniment check --stored` verifies all, `muniment secrets` searches all.
+    Originals in the archive are verified against their checksums, and sessions searched for secrets. What a watch has
+    done lately is not done again. Of the rest the latest are looked at, which takes a moment; the report says how
+    many. `muniment check --stored` verifies all, `muniment secrets` searches all.
 
     The exit code is 1 if anything could still be lost.
     """

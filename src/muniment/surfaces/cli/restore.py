@@ -45,8 +45,8 @@ def command(
     With --all and --to, a session whose files have names that are taken gets a folder of its own, called by its id.
 
     Versions of a session that lay at other paths come back with it. To get an older version of a file that was
-    overwritten, use --version and its name in `muniment show SESSION`. What came in a bundle to a session of your own is
-    written only by --version or --to, and never over a file of another session.
+    overwritten, use --version and its name in `muniment show SESSION`. What came in a bundle to a session of your
+    own is written only by --version or --to, and never over a file of another session.
     """
     if bool(session) == every:
         raise click.UsageError("Give a SESSION or --all, not both." if every else "Give a SESSION, or --all.")

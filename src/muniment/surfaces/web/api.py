@@ -18,7 +18,7 @@ from muniment.store import terms
 from muniment.store.layout import Shelf, is_session_id
 from muniment.surfaces.web.view import Make, View
 from muniment.viewing import everything, numbers, one
-from muniment.viewing.shapes import Found, ItemAnswer, ItemsAnswer, LightAnswer
+from muniment.viewing.shapes import ItemAnswer, ItemsAnswer, LightAnswer, SearchAnswer
 
 MAX_FOUND = 200
 MAX_WORDS = 1_000
@@ -154,7 +154,7 @@ def _search(view: View, state: str, request: Request) -> Any:
     found = Findings()
     if terms.parse(query.text) or (not query.text and (query.filters or query.ghosts) and not query.kinds):
         found = search.find(view.layout, query)
-    return Found(state, found.engagements, found.files, found.hits)
+    return SearchAnswer(state, found.engagements, found.files, found.hits)
 
 
 def _stats(view: View, state: str, request: Request) -> Any:

@@ -1,6 +1,7 @@
-"""The shapes of the API as TypeScript, for `docs/api.md` and for whoever writes a page against it.
+"""The shapes of the API as TypeScript: for the page, for `docs/api.md`, and for whoever writes a page against it.
 
-python -m muniment.surfaces.web.describe        prints docs/api.md with its shapes made anew
+python -m muniment.surfaces.web.describe docs/api.md             prints that document with its shapes made anew
+python -m muniment.surfaces.web.describe web/src/lib/types.ts    prints the types of the page
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ def document(page: str) -> str:
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}{typescript()}{_END}{after}"
+
+
+def module() -> str:
+    """The types of the page, as a module."""
+    interfaces = typescript().replace("\ninterface ", "\nexport interface ")
+    return f"// Made by `make docs` from {shapes.__name__}; not to be edited.\n\n{interfaces}"
 
 
 def typescript() -> str:
@@ -85,4 +92,5 @@ def _type(hint: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(document(Path("docs/api.md").read_text()))
+    asked = Path(sys.argv[1])
+    sys.stdout.write(module() if asked.suffix == ".ts" else document(asked.read_text()))
