@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,35 @@ def test_a_folder_is_not_replaced_and_nothing_is_left_beside_it(folder: Path) ->
     with pytest.raises(OSError, match="Is a directory"):
         files.write_atomic(folder / "a", [b"one"])
     assert [path.name for path in folder.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path = Path("/dev/zero")
+    else:
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(str(path))
+    with pytest.raises(IsADirectoryError if kind == "folder" else files.Irregular):
+        files.read_regular(path)
+
+
+def test_a_regular_file_is_read_whole_also_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 10_000)
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert files.read_regular(tmp_path / "b") == b"x" * 10_000
+    (tmp_path / "a").write_bytes(b"")
+    assert files.read_regular(tmp_path / "a") == b""
+    with pytest.raises(FileNotFoundError):
+        files.read_regular(tmp_path / "c")
+
+
+def test_a_pipe_gives_way_to_what_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    assert files.write_if_changed(tmp_path / "a", b"words")
+    assert (tmp_path / "a").read_bytes() == b"words"

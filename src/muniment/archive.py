@@ -422,7 +422,7 @@ class Archive:
             return [one for one in known.damage() if one.session_id == session.session_id]
 
     def doctor(self, thorough: bool = False) -> doctor.Diagnosis:
-        """What is at risk on this machine and in this archive; damage and secrets are looked for if that is asked for."""
+        """What is at risk on this machine and in this archive; damage and secrets are looked for if asked for."""
         found = self.find()
         with files.noting_refused(self.unreadable):
             return doctor.diagnose(self.layout, found, self.env, self.unreadable, thorough)

@@ -194,14 +194,14 @@ def _write_named(path: Path, pieces: Iterable[bytes], durable: bool) -> None:
 def write_if_changed(path: Path, data: bytes) -> bool:
     """Replace `path` only if its bytes differ; tells whether it did."""
     try:
-        if path.read_bytes() == data:
+        if read_regular(path) == data:
             return False
-    except FileNotFoundError:
+    except (FileNotFoundError, Irregular):
         pass
     try:
         write_atomic(path, [data])
     except (FileExistsError, FileNotFoundError):
-        if path.read_bytes() != data:  # else another wrote the same at the same moment
+        if read_regular(path) != data:  # else another wrote the same at the same moment
             raise
     return True
 
@@ -238,6 +238,66 @@ def open_regular(path: str | Path):
         os.close(descriptor)
         raise StoreError(f"{path}: not a regular file")
     return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def is_irregular(path: str | Path) -> bool:
+    """Whether a pipe, a socket or a device lies there, or a link to one."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def walk_irregular(root: str | Path) -> Iterator[str]:
+    """Every pipe, socket, device and link below a folder; unreadable folders are skipped."""
+    try:
+        with os.scandir(root) as entries:
+            found = list(entries)
+    except OSError:
+        return
+    for entry in found:
+        if entry.is_dir(follow_symlinks=False):
+            yield from walk_irregular(entry.path)
+        elif not entry.is_file(follow_symlinks=False):
+            yield entry.path
+
+
+class Irregular(OSError):
+    """A pipe, socket or device lies where a file of ours belongs."""
+
+
+def read_regular(path: str | Path) -> bytes:
+    """Return the bytes of a file of the store. Raises the errors of `Path.read_bytes`, and Irregular instead of waiting
+    for somebody to write into a pipe. A link is followed, as people may keep a file of theirs elsewhere."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket
+            raise Irregular(errno.EINVAL, "not a regular file", str(path)) from None
+        raise
+    try:
+        return _read_all(descriptor, require_regular(descriptor, path).st_size)
+    finally:
+        os.close(descriptor)
+
+
+def require_regular(descriptor: int, path: str | Path) -> os.stat_result:
+    """Return the status of an open file. Raises IsADirectoryError or Irregular if it is no file."""
+    status = os.fstat(descriptor)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise Irregular(errno.EINVAL, "not a regular file", str(path))
+    return status
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Read to the end, also of a file that grows meanwhile."""
+    pieces: list[bytes] = []
+    while piece := os.read(descriptor, max(size, 4096)):
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def chunks(path: str | Path, start: int = 0, end: int | None = None) -> Iterator[bytes]:

@@ -85,6 +85,7 @@ READING = (
     ("check", "--stored"), ("restore", "--all", "--to", "{out}"), ("restore", "last", "--to", "{out}"),
     ("lineage", "last"), ("budget", "last"), ("instructions", "last"), ("secrets",), ("sources",), ("doctor",),
     ("export", "last", "--to", "codex", "-o", "{out}/a.jsonl"), ("roster",),
+    ("bundle", "last", "-o", "{out}/a.bundle"), ("bundle", "last", "--redact", "-o", "{out}/b.bundle"),
 )  # fmt: skip
 
 
@@ -198,7 +199,11 @@ def test_read_only_store_is_not_written(tmp_path: Path, read_only: Path) -> None
 
 @needs_modes
 def test_read_only_store_is_read(tmp_path: Path, read_only: Path) -> None:
-    for words in (("sessions",), ("show", "last"), ("check", "--stored"), ("restore", "--all", "--to", tmp_path / "b")):
+    out = tmp_path / "b"
+    for words in (
+        ("sessions",), ("show", "last"), ("check", "--stored"), ("restore", "--all", "--to", out),
+        ("bundle", "last", "-o", tmp_path / "a.bundle"),
+    ):  # fmt: skip
         ran = run(read_only, *words, wrap=OWNER)
         assert ran.code == 0, (words, ran)
 

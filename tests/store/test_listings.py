@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
 from markdown_it import MarkdownIt
 
+from muniment.model import controls
 from muniment.model.engagements import Ingested, Tagged
 from muniment.store import engagements, listings
 from muniment.store.rows import RoundRow
@@ -26,6 +28,8 @@ PAYLOADS = [
     "# heading\n\n[x](y)",
     "\\[x](https://evil.invalid)",
     "&lbrack;x](https://evil.invalid)",
+    "write to a@evil.invalid, me.too+x@mail.evil.invalid",
+    "shown \u202ebackwards\u2066 and \x9b31m red \u200b \U000e0041",
 ]
 
 
@@ -49,10 +53,26 @@ def test_a_title_plants_no_link(payload: str) -> None:
         listings.archive_listing({"claude": [listed]}),
     ):
         assert _links(made) == []
-        assert not re.search(rb"\w://|www\.", made), "some readers make a link of a bare address"
+        assert not re.search(rb"\w://|www\.|[\w.+-]@\w", made), "some readers make a link of a bare address"
+        assert not re.search("[\x80-\x9f\u200b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]", made.decode())
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_title_reads_as_it_was(payload: str) -> None:
     shown = MarkdownIt("commonmark").renderInline(listings.cell(payload))
-    assert "<" not in shown.replace("&lt;", "")
+    assert "<" not in shown.replace("&lt;", "").replace("<!-- -->", "")
+
+
+_RULE = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)|!(?=\[)|^[#>+-]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_PIECES = [*"\\`*[]|~_!#>+-:/.wWa1@&< \t\n\x1c\x9f\x7fé…\u202e\u200d\u3164名😀", "www.", "://", "![", "a@b.c"]
+
+
+def test_the_quick_way_gives_what_the_rule_says() -> None:
+    """A text is escaped in steps, and most texts not at all, because that is faster than one expression for all."""
+    noise = random.Random(7)
+    for _ in range(20_000):
+        text = "".join(noise.choices(_PIECES, k=noise.randrange(9)))
+        line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+        seen = re.sub(r"[^\x00-\x1f\x7f]+", lambda match: controls.plain(match[0]), line)
+        slow = re.sub(r"(?<=[\w.+-])@(?=[\w-]+\.)", "<!-- -->@", _RULE.sub(r"\\\g<0>", seen))
+        assert listings.cell(text) == slow

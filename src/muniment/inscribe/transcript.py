@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -15,12 +14,12 @@ from muniment.errors import MunimentError
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import Begin, Progress, Rows, Sink, Task
 from muniment.inscribe.open_texts import Moved, OpenTexts, fingerprint
-from muniment.model import Event, Facts, Problem, Round, codec
-from muniment.model.codec import mapping
+from muniment.model import Facts, Problem, Round, codec
 from muniment.sources import salvage
 from muniment.sources.base import Former, Source, SourceFile
 from muniment.sources.lines import MAX_LINE_BYTES, Record, records
 from muniment.store import evidence, listings, page, rounds, rows, session_db, versions
+from muniment.store.branches import find_branch
 from muniment.store.evidence import Appender, Kept
 from muniment.store.layout import ROUNDS, Shelf, round_name
 from muniment.store.rows import Span
@@ -158,7 +157,8 @@ class TranscriptWriter:
             return
         if self.side is None:
             self.round_rows.append(self._row(round_))
-            self.branches += self._branch(round_)
+            follows = find_branch(self.shelf, self.previous, round_)
+            self.branches += [] if follows is None else [(round_.number, follows)]
         self.usage += rows.usage_rows(round_, self.side)
         self.places = []
         known = self.open if self.open.any else None
@@ -177,26 +177,6 @@ class TranscriptWriter:
         self.sink(Rows(*rows_, self.waiting_bytes, tuple(moves)))
         self.sent_rounds = len(self.round_rows)
         self.texts, self.usage, self.branches, self.waiting_bytes = [], [], [], 0
-
-    def _branch(self, round_: Round) -> tuple[tuple[int, int], ...]:
-        """Where a round continues another than the one before it: a rewind."""
-        if undone := _taken_back(round_):
-            follows = self._before(undone, round_.number - 1)
-            return () if follows is None else ((round_.number, follows),)
-        if not round_.parent or not self.previous or round_.number == 1:
-            return ()
-        if any(_holds(block, round_.parent) for block in self.previous.blocks()):
-            return ()
-        follows = versions.round_with(self.shelf, round_.parent, round_.number - 1)
-        return () if follows is None else ((round_.number, follows),)
-
-    def _before(self, record_id: str, last: int) -> int | None:
-        """The round that stood before the one that a record opened."""
-        opened = versions.round_with(self.shelf, record_id, last)
-        undone = _taken_back(rounds.load(self.shelf, opened)) if opened else None
-        if opened is None or undone is None:
-            return opened and opened - 1
-        return self._before(undone, opened - 1)
 
     def _end(self, source: Source, kept: Kept, with_document: bool = True) -> None:
         self._flush(self.open.moves())
@@ -251,14 +231,3 @@ class TranscriptWriter:
             return line
         *_, last = salvage.parts(line) if len(line.raw) == line.length else (line,)
         return None if last.offset == line.offset or codec.is_json(last.raw) else last
-
-
-def _taken_back(round_: Round) -> str | None:
-    """The prompt that a source says was taken back, with all that followed from it."""
-    told = [mapping(event.detail).get("before") for event in round_.of(Event) if event.kind == "rewind"]
-    return next((record for record in reversed(told) if isinstance(record, str)), None)
-
-
-def _holds(block: Any, record_id: str) -> bool:
-    result = getattr(block, "result", None)
-    return block.ref.id == record_id or (result is not None and result.id == record_id)

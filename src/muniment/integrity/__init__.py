@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from muniment.check import DAMAGED, Checked
+from muniment.check import Checked
 from muniment.errors import MunimentError
+from muniment.integrity import index_rows
 from muniment.integrity.records import check_index, check_records
-from muniment.integrity.sessions import Stored, check_session, report
+from muniment.integrity.sessions import SURPLUS, Stored, check_session, report
 from muniment.model import Problem
 from muniment.store import index
 from muniment.store.index import Index
-from muniment.store.layout import Layout
-from muniment.store.rows import RoundRow
+from muniment.store.layout import Layout, session_folder
 
 __all__ = ["check_archive", "check_records"]
 
@@ -34,7 +34,7 @@ def check_archive(
     marked = _marked(layout)
     for key in keys:
         reports = _check(layout, key)
-        if any(one.note == DAMAGED for one in reports) or (chosen is not None and key[1] in marked):
+        if any(one.note for one in reports) or (chosen is not None and key[1] in marked):
             again.append(key)  # or it is being written just now, or it is whole again
         else:
             yield from reports
@@ -84,17 +84,13 @@ def _look_up(layout: Layout, key: Key) -> Stored:
         return Stored(shelf, agent_id)
     try:
         with Index(layout) as known:
-            sql = "SELECT * FROM rounds WHERE session_id = ? ORDER BY round"
-            folder = len(f"{shelf.folder.parent.name}/{session_id}/")
-            listed = tuple(
-                row._replace(round_file=row.round_file[folder:])
-                for row in (RoundRow(*row) for row in known.rows(sql, session_id))
-            )
-            if not known.rows("SELECT 1 FROM sessions WHERE session_id = ?", session_id):
-                return Stored(shelf, agent_id)
-            return Stored(shelf, agent_id, known.tags(session_id), known.facts(session_id), listed)
-    except (MunimentError, ValueError, TypeError):
-        return Stored(shelf, agent_id)
+            known.db.execute("BEGIN")  # all of it in one state, whoever writes meanwhile
+            rows = index_rows.load(known, session_id, session_folder(agent_id, session_id))
+        return Stored(shelf, agent_id, rows, "" if rows else "does not know it")
+    except MunimentError:
+        return Stored(shelf, agent_id)  # that the index cannot be read is told once, of all of it
+    except index_rows.GARBLED:
+        return Stored(shelf, agent_id, None, "has rows of it that cannot be read")
 
 
 def _check_others(layout: Layout) -> list[Problem]:
@@ -119,7 +115,7 @@ def _mark(layout: Layout, found: list[tuple[Key, list[Checked]]], others: list[P
             known.unmark_damage()
         for (_, session_id), reports in found:
             by_version: dict[str, list[Problem]] = {}
-            for one in reports:
+            for one in (one for one in reports if one.note != SURPLUS):
                 by_version.setdefault(one.version, []).extend(_in_archive(layout, one))
             for version, problems in by_version.items():
                 known.mark_damage(session_id, version, problems, tried=False)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import apsw
 from msgspec import Struct, structs
 
-from muniment import check, sources
+from muniment import check, files, sources
 from muniment.check import DAMAGED, Checked, Inscribed
 from muniment.errors import Damaged, MunimentError
 from muniment.inscribe import stand_in
 from muniment.inscribe.heads import make_head
 from muniment.inscribe.messages import is_transcript
+from muniment.integrity import index_rows
+from muniment.integrity.index_rows import IndexRows, Transcript
 from muniment.model import Facts, Problem
 from muniment.sources.base import Found, SourceFile
 from muniment.store import closing, evidence, head, listings, page, rounds, rows, versions
@@ -27,26 +29,45 @@ from muniment.store.evidence import Kept, Manifest
 from muniment.store.layout import Shelf, round_name
 from muniment.store.rows import RoundRow
 
+SURPLUS = "surplus"
+"""Note of a report: files that nothing refers to. They are no damage."""
+
 
 class Stored(Struct, frozen=True):
     """A session of the archive, and what the index says of it."""
 
     shelf: Shelf
     agent_id: str
-    tags: dict[int, str] | None = None
-    """The engagements of its rounds; None if nobody knows."""
-    facts: Facts | None = None
-    rounds: tuple[RoundRow, ...] | None = None
+    known: IndexRows | None = None
+    """None if the index does not tell."""
+    untold: str = ""
+    """Why it does not, where the index as a whole can be read."""
+
+    @property
+    def database(self) -> str:
+        """The path of the index."""
+        return str(self.shelf.folder.parent.parent / "sessions.db")
 
 
 def check_session(stored: Stored) -> Iterator[Checked]:
     """Check a session and its older versions: a report for each transcript, and for what else is damaged."""
+    if irregular := list(_find_irregular(stored.shelf)):
+        lost = any(PurePath(one.path).parent.name == stored.shelf.evidence.name for one in irregular)
+        yield report(stored.shelf.name, irregular, lost=lost)  # whoever opened one could wait for ever
+        return
     yield from _check_version(stored, stored.shelf, "")
     for name in versions.names(stored.shelf):
         own = stored.shelf.version(name)
         if evidence.exists(own.evidence) or rounds.numbers(own):
             reports = _check_version(stored, own, name)
-            yield from (structs.replace(one, version=name) for one in reports if one.note == DAMAGED)
+            yield from (structs.replace(one, version=name) for one in reports if one.note)
+
+
+def _find_irregular(shelf: Shelf) -> Iterator[Problem]:
+    """Find pipes, sockets and devices where files of the session belong."""
+    for path in (shelf.document, *files.walk_irregular(shelf.folder)):
+        if files.is_irregular(path):
+            yield Problem(str(path), 0, "it is no regular file")
 
 
 def _check_version(stored: Stored, shelf: Shelf, version: str) -> Iterator[Checked]:
@@ -81,6 +102,8 @@ class _Version:
         self.sides: dict[str, Facts] = {}
         self.main: Facts | None = None
         self.rows: list[RoundRow] | None = None
+        self.transcripts: list[Transcript] = []
+        """Those whose evidence is whole."""
 
     def check(self) -> Iterator[Checked]:
         """Report on every transcript, then on everything else that is damaged."""
@@ -96,8 +119,12 @@ class _Version:
                 others, are_lost = others + lost, are_lost or bool(lost)
         if self.rows is not None and not self.version:
             others += self._compare_rows(self.rows)
+        others += self._compare_index()
         if others:
             yield report(self.session_id, others, lost=are_lost)
+        if surplus := list(self._find_surplus()):
+            where = str(self.shelf.folder)
+            yield Checked(where, self.session_id, restored=True, stable=True, problems=surplus, note=SURPLUS)
 
     def _lost(self, kept: Kept) -> Iterator[Problem]:
         path = str(evidence.packed_path(self.shelf.evidence, kept))
@@ -128,7 +155,10 @@ class _Version:
         for name, content in fresh.media.items():
             if _read(own.media / name) != content:
                 yield Problem(str(own.media / name), 0, "the image or file differs from the evidence")
+        if (surplus := own.round_file(len(fresh.rounds) + 1)).exists():
+            yield Problem(str(surplus), 0, "the evidence has no such round")
         yield from self._compare_document(own, fresh, kept)
+        self.transcripts.append(Transcript(kept, own, fresh.rounds, fresh.facts, frozenset(fresh.media)))
         if own is self.shelf:
             self.main = fresh.facts
             self.rows = [_row(one, self.session_id) for one in fresh.rounds]
@@ -162,7 +192,7 @@ class _Version:
 
     def _compare_rows(self, wanted: list[RoundRow]) -> Iterator[Problem]:
         there = _checked_rows(self.shelf.database)
-        tags = self.stored.tags
+        tags = self.stored.known.tags if self.stored.known else None
         if isinstance(there, str):
             yield Problem(str(self.shelf.database), 0, there)
             there = None
@@ -170,7 +200,6 @@ class _Version:
             yield Problem(str(self.shelf.database), 0, "its rows differ from the rounds")
         if there is not None and _read(self.shelf.listing) != self._listing(there):
             yield Problem(str(self.shelf.listing), 0, "the listing differs from the rounds")
-        yield from self._compare_index(wanted)
 
     def _listing(self, there: list[RoundRow]) -> bytes:
         top = None
@@ -180,21 +209,62 @@ class _Version:
             return _read(self.shelf.listing) or b""  # the document is damaged, which is told already
         return listings.whole_listing(top.title if top else "", there, self.sides)
 
-    def _compare_index(self, wanted: list[RoundRow]) -> Iterator[Problem]:
-        known = self.stored.rounds
-        index = str(self.shelf.folder.parent.parent / "sessions.db")
-        if known is not None and _untagged(list(known)) != wanted:
-            yield Problem(index, 0, f"the rows of session {self.session_id} differ from its rounds")
-        elif self.stored.facts is not None and self.stored.facts != self.main:
-            yield Problem(index, 0, f"what it says of session {self.session_id} differs from the evidence")
+    # -- what the index says
+
+    def _compare_index(self) -> Iterator[Problem]:
+        if self.stored.untold and not self.version:
+            what = f"session {self.session_id}: the index {self.stored.untold}; {_MEND}"
+            yield Problem(self.stored.database, 0, what)
+        elif self.stored.known and (wrong := list(self._find_wrong_rows(self.stored.known))):
+            of = f"session {self.session_id}" + (f", version {self.version}" if self.version else "")
+            what = f"{of} differs from the evidence in {', '.join(wrong)}; {_MEND}"
+            yield Problem(self.stored.database, 0, what)
+
+    def _find_wrong_rows(self, known: IndexRows) -> Iterator[str]:
+        if not index_rows.has_copy(known, self.version, self.manifest):
+            yield "the copy of its manifest"
+        if self.version:
+            if not index_rows.has_version(known, self.version, self.manifest, self.main):
+                yield "its row"
+            return
+        if self.rows is not None and _untagged(list(known.rounds)) != self.rows:
+            yield "the rows of its rounds"
+        if self._is_sound():
+            yield from index_rows.compare(known, self.manifest, self.transcripts)
+
+    def _is_sound(self) -> bool:
+        """Whether the evidence of every transcript could be read: else nobody knows which rows it gives."""
+        wanted = [kept for kept in self.manifest.files if is_transcript(kept, self.manifest.files)]
+        return len(self.transcripts) == len(wanted)
+
+    # -- what belongs to nothing
+
+    def _find_surplus(self) -> Iterator[Problem]:
+        """Find rounds and media that nothing of the session refers to; those that a program still writes are none."""
+        for one in self.transcripts:
+            names = {round_name(round_.number) for round_ in one.rounds}
+            names |= {round_name(len(names) + 1)}  # which is read like any other, and therefore told as damage
+            names |= {f"{one.shelf.media.name}/{name}" for name in one.media}
+            for folder in (one.shelf.rounds, one.shelf.media):
+                for path in _files_in(folder):
+                    if f"{folder.name}/{path.name}" not in names:
+                        yield Problem(str(path), 0, "nothing refers to this file; it can be deleted")
 
 
+_MEND = "`muniment reindex` mends it"
 _OTHER = "the document differs from the evidence"
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The files in a folder, without those that are being written, and what was put away from their places."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if not path.name.startswith(".") and ".folder-" not in path.name)
 
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return files.read_regular(path)
     except OSError:
         return None
 

@@ -53,6 +53,8 @@ def to_look(path: Path) -> Any:
 
 
 def _opened(path: Path, flags: int) -> Any:
+    if files.is_irregular(path):  # SQLite would wait for somebody to write into a pipe
+        raise StoreError(f"{path}: not a regular file", "move it away; `muniment reindex` builds the index anew")
     db: Any = apsw.Connection(str(path), flags=flags)
     db.set_busy_timeout(BUSY_MS)
     return _of_this_version(db, path)

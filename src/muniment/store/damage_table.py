@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Any
 
 from msgspec import Struct
@@ -33,6 +34,12 @@ class Damage(Struct, frozen=True, omit_defaults=True):
     version: str = ""
     tried: bool = False
     """A run could not mend it: the source is gone, or says something else."""
+
+    @property
+    def derived(self) -> bool:
+        """Whether the file can be made anew from others: documents, listings, indexes, rounds and media."""
+        path = PurePath(self.path)
+        return path.suffix in (".md", ".db") or path.parent.name in ("rounds", "media")
 
     def __str__(self) -> str:
         return str(Problem(self.path, self.offset, self.what))

@@ -16,9 +16,10 @@ is named were taken over. Each line ends with a checksum of its own (`sealed`), 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+from collections.abc import Generator
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -48,16 +49,32 @@ class Continued(Struct, frozen=True):
 
 
 def append(layout: Layout, edit: Edit) -> None:
-    """Add a decision; durable when this returns."""
+    """Add a decision; durable when this returns, and not there at all if it fails."""
     files.make_folder(layout.sessions)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(layout.edits, flags, files.FILE_MODE)
     try:
-        torn = os.fstat(descriptor).st_size and not layout.edits.read_bytes().endswith(b"\n")
-        files.write_whole(descriptor, (b"\n" if torn else b"") + sealed.seal(codec.encode(edit)) + b"\n")
-        os.fsync(descriptor)
+        files.require_regular(descriptor, layout.edits)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # an export adds a line without the lock of the store
+        size = os.fstat(descriptor).st_size
+        torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        line = (b"\n" if torn else b"") + sealed.seal(codec.encode(edit)) + b"\n"
+        with _undone_on_error(descriptor, size):
+            files.write_whole(descriptor, line)
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _undone_on_error(descriptor: int, size: int) -> Generator[None]:
+    """Cut a file back to the size that it had if the work on it fails: half a line would be told as damage."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # what went wrong first is what counts
+            os.ftruncate(descriptor, size)
+        raise
 
 
 def engagements(layout: Layout, session_id: str) -> dict[int, str]:
@@ -105,11 +122,18 @@ def _tags(path: str, changed: tuple[int, int]) -> dict[str, tuple[str, ...]]:
 @lru_cache(maxsize=2)
 def _edits(path: str, changed: tuple[int, int]) -> tuple[Edit, ...]:
     said: list[Edit] = []
-    is_there = changed != (0, 0) and not os.path.isdir(path)
-    for line in Path(path).read_bytes().split(b"\n") if is_there else []:
+    for line in _read(path).split(b"\n") if changed != (0, 0) else []:
         with contextlib.suppress(msgspec.MsgspecError, ValueError):  # a torn line of a killed writer, or no UTF-8
             said.append(msgspec.json.decode(line, type=Edit))
     return tuple(said)
+
+
+def _read(path: str) -> bytes:
+    """What lies there in place of a file is told by a check, and holds no decisions."""
+    try:
+        return files.read_regular(path)
+    except (IsADirectoryError, files.Irregular):
+        return b""
 
 
 @lru_cache(maxsize=2)

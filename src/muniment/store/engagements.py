@@ -58,8 +58,8 @@ def replace(layout: Layout, lines: dict[str, bytes]) -> None:
 
 def _lines(layout: Layout) -> list[bytes]:
     try:
-        return [line for line in layout.engagements.read_bytes().split(b"\n") if line.strip()]
-    except (FileNotFoundError, IsADirectoryError):
+        return [line for line in files.read_regular(layout.engagements).split(b"\n") if line.strip()]
+    except (FileNotFoundError, IsADirectoryError, files.Irregular):
         return []
 
 

@@ -169,7 +169,7 @@ def exists(folder: Path) -> bool:
 def load(folder: Path) -> Manifest | None:
     """The manifest of an evidence folder; None if there is none yet."""
     try:
-        data = (folder / MANIFEST).read_bytes()
+        data = files.read_regular(folder / MANIFEST)
     except FileNotFoundError:
         return None
     except OSError as error:

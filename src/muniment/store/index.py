@@ -53,6 +53,8 @@ def session_ids(layout: Layout) -> set[str]:
 
 def is_outdated(layout: Layout) -> bool:
     """Whether the index was made by an older version of this program, and must be built anew."""
+    if files.is_irregular(layout.database):
+        return False  # whoever opens it tells what is wrong
     try:
         db: Any = apsw.Connection(str(layout.database), flags=apsw.SQLITE_OPEN_READONLY)
         version = db.execute("PRAGMA user_version").get

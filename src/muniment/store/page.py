@@ -150,6 +150,6 @@ def is_damaged(path: Path) -> bool:
 def load_body(path: Path) -> bytes:
     """The messages of a document, as bytes."""
     try:
-        return head.split(path.read_bytes())[1]
+        return head.split(files.read_regular(path))[1]
     except OSError:
         raise StoreError(f"{path}: the document is missing", "`muniment reindex` writes it anew") from None

@@ -157,8 +157,8 @@ def _write(layout: Layout, lines: Iterable[bytes]) -> None:
 
 def _lines(path: Path) -> list[bytes]:
     try:
-        return [line for line in path.read_bytes().split(b"\n") if line.strip()]
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return [line for line in files.read_regular(path).split(b"\n") if line.strip()]
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, files.Irregular):
         return []
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from muniment import files
 from muniment.errors import NotFound, StoreError
 from muniment.model import Block, Message, Round, codec
 from muniment.store.layout import Shelf
@@ -99,7 +100,7 @@ def load(shelf: Shelf, number: int) -> Round:
     """One stored round."""
     path = shelf.round_file(number)
     try:
-        return decode(path.read_bytes())
+        return decode(files.read_regular(path))
     except FileNotFoundError:
         raise NotFound(f"there is no round {number}") from None
     except OSError as error:
@@ -111,7 +112,7 @@ def load(shelf: Shelf, number: int) -> Round:
 def is_stored(shelf: Shelf, number: int, data: bytes) -> bool:
     """Whether these bytes are there already."""
     try:
-        return shelf.round_file(number).read_bytes() == data
+        return files.read_regular(shelf.round_file(number)) == data
     except OSError:
         return False
 

@@ -62,7 +62,7 @@ def _load(shelf: Shelf, first: int) -> Any:
     """The database as it was; None if it is lost, damaged, or lacks rows."""
     try:
         db: Any = apsw.Connection(":memory:")
-        db.deserialize("main", shelf.database.read_bytes())
+        db.deserialize("main", files.read_regular(shelf.database))
         whole = db.execute("SELECT count(*) FROM rounds WHERE round < ?", (first,)).get == first - 1
     except (OSError, apsw.Error):
         return None

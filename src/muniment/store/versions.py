@@ -304,7 +304,7 @@ def keep_old_file(folder: Path, manifest: Manifest, kept: Kept) -> Manifest:
 
 def keep_edited(shelf: Shelf) -> Path:
     """An edited document is copied aside before it is written anew."""
-    data = shelf.document.read_bytes()
+    data = files.read_regular(shelf.document)
     path = shelf.versions / f"edited-{hashlib.sha256(data).hexdigest()[:8]}.md"
     files.write_durable(path, [data])
     return path
@@ -323,6 +323,6 @@ def round_with(shelf: Shelf, record_id: str, last: int) -> int | None:
     needle = f'"id":"{record_id}"'.encode("utf-8", "surrogatepass")
     for number in range(last, 0, -1):
         with contextlib.suppress(OSError):  # a file that is lost
-            if needle in shelf.round_file(number).read_bytes():
+            if needle in files.read_regular(shelf.round_file(number)):
                 return number
     return None
