@@ -14,6 +14,7 @@ from muniment.forgetting import left_at
 from muniment.inscribe import Outcome
 from muniment.restore import Target
 from muniment.sources.claude import side_files
+from muniment.sources.homes import Home
 from tests.builder import conversation
 from tests.conftest import tree
 from tests.test_cli import Cli
@@ -127,6 +128,7 @@ def test_doctor_tells_of_sessions_that_were_read_from_side_files(
     assert archive.doctor().misread == ()
     with monkeypatch.context() as earlier:
         earlier.setattr(side_files, "owner_of", lambda _: None)
+        earlier.setattr(Home, "has_side_file", lambda *_: False)
         earlier.setattr(sources, "_without_side_files", list)
         inscribe(home)
     assert archive.doctor().misread == (GONE, other)

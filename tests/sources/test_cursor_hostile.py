@@ -138,3 +138,93 @@ def test_what_is_odd_costs_no_memory(tmp_path: Path, store: Path, change: Callab
     assert good or bad
     if change in (wide, odd_ids):
         assert sum("message" in line for line in good) >= len(CHAT)
+
+
+# -- what names the order is gone
+
+
+def told(archive: Archive) -> tuple[int, int]:
+    """How many messages and problems the archive has of the chat."""
+    inscribe(archive)
+    (session,) = archive.sessions()
+    return session.messages, session.problems
+
+
+SQL = {
+    "meta gone": "DELETE FROM meta",
+    "meta junk": "UPDATE meta SET value = 'zz'",
+    "meta null": "UPDATE meta SET value = NULL",
+    "meta of nothing": "UPDATE meta SET value = '7b7d'",
+    "no meta table": "DROP TABLE meta",
+    "nodes null": "UPDATE blobs SET data = NULL WHERE rowid > (SELECT max(rowid) - 2 FROM blobs)",
+    "nodes text": "UPDATE blobs SET data = 'text' WHERE rowid > (SELECT max(rowid) - 2 FROM blobs)",
+    "node gone": "DELETE FROM blobs WHERE rowid = (SELECT max(rowid) FROM blobs)",
+}
+
+
+@pytest.mark.parametrize("change", SQL)
+def test_messages_are_read_without_what_names_their_order(store: Path, archive: Archive, change: str) -> None:
+    db = build(store, LONG)
+    whole = len([line for line in read(store)[0] if "message" in line])
+    db.execute(SQL[change])
+    db.commit()
+    db.close()
+    good, bad = read(store)
+    assert [line["message"] for line in good if "message" in line] == LONG
+    assert not [line for line in good if line.get("left")]
+    assert whole == len(LONG)
+    assert bad
+    messages, problems = told(archive)
+    assert messages == len(LONG) - 3, "two are the program's own, and one is a result"
+    assert problems == len(bad)
+    assert archive.doctor().damaged
+
+
+@pytest.mark.parametrize("value", ["NULL", "'text'", "x'00ff'"])
+def test_messages_that_are_gone_are_told_and_hide_no_other(store: Path, archive: Archive, value: str) -> None:
+    db = build(store, LONG)
+    db.execute(f"UPDATE blobs SET data = {value} WHERE rowid % 3 = 0 AND rowid <= {len(LONG)}")
+    db.commit()
+    db.close()
+    good, bad = read(store)
+    left = [message for number, message in enumerate(LONG, 1) if number % 3]
+    assert [line["message"] for line in good if "message" in line] == left
+    assert bad
+    assert told(archive)[1] == len(bad)
+
+
+@pytest.mark.parametrize("tables", [["blobs"], ["blobs", "meta"]])
+def test_a_chat_of_which_nothing_can_be_told_is_a_problem(store: Path, archive: Archive, tables: list[str]) -> None:
+    db = build(store, LONG)
+    for table in tables:
+        db.execute(f"DELETE FROM {table}")
+    db.commit()
+    db.close()
+    assert told(archive)[1] == 1
+    assert archive.doctor().damaged
+
+
+def test_a_chat_that_has_just_begun_is_no_problem(store: Path, archive: Archive) -> None:
+    db = build(store, [], latestRootBlobId="")
+    db.execute("DELETE FROM blobs")
+    db.commit()
+    db.close()
+    assert told(archive)[1] == 0
+
+
+def test_names_that_are_no_hashes_are_no_damage(store: Path) -> None:
+    """Nothing says that every version names blobs by what is in them."""
+    db = build(store, CHAT)
+    rows = db.execute("SELECT id, data FROM blobs").fetchall()
+    for name, data in rows:
+        for other, _ in rows:
+            data = data.replace(bytes.fromhex(other), bytes.fromhex(other)[::-1])
+        db.execute("UPDATE blobs SET id = ?, data = ? WHERE id = ?", (bytes.fromhex(name)[::-1].hex(), data, name))
+    about = json.loads(bytes.fromhex(db.execute("SELECT value FROM meta").fetchone()[0]))
+    about["latestRootBlobId"] = bytes.fromhex(about["latestRootBlobId"])[::-1].hex()
+    db.execute("UPDATE meta SET value = ?", (json.dumps(about).encode().hex(),))
+    db.commit()
+    db.close()
+    good, bad = read(store)
+    assert [line["message"] for line in good if "message" in line] == CHAT
+    assert not bad

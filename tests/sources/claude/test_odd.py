@@ -389,3 +389,10 @@ def test_a_document_alone_keeps_the_ids_that_stand_in_it(file: Transcript) -> No
     assert b'"tool_use_id":"toolu_9"' in written
     again = [document.visible(message) for round_ in read(written) for message in round_.messages]
     assert again == [message for round_ in known for message in round_.messages]
+
+
+@pytest.mark.parametrize("session", [None, 5, "", [], {"sessionId": "x"}])
+def test_a_fork_of_no_session_is_no_link(session: Any) -> None:
+    file = Transcript()
+    file.user("go", forkedFrom={"sessionId": session, "messageUuid": "r1"})
+    assert not [event for event in events(file.rounds()[0]) if event.kind == "link"]

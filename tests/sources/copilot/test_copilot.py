@@ -14,6 +14,7 @@ from muniment import check
 from muniment.archive import Archive
 from muniment.model import Compaction, Event, Facts, Media, Message, Round, Text, Thinking, Tool, Unknown, Usage, codec
 from muniment.model.rounds import text_of
+from muniment.sources import find_everywhere, find_in
 from muniment.sources.base import Move, SourceFile, head_of
 from muniment.sources.copilot import SOURCE
 from muniment.sources.lines import records
@@ -337,3 +338,60 @@ def test_reasoning_that_is_told_in_blocks_is_read_once(beside: dict[str, Any], e
     checked = check.check_transcript(SOURCE, FACTS, file, lambda: [events.data])
     assert all(tally.kept for tally in checked.document.values())
     assert checked.document["thinking"].equal == len(expected)
+
+
+# -- what is left where the transcript is gone
+
+GONE = "0a1b2c3d-0000-4000-8000-00000000000a"
+
+
+def leave(home: Path, *names: str) -> None:
+    for name in names:
+        path = home / "session-state" / GONE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+
+
+@pytest.mark.parametrize("below", [None, "", "session-state", f"session-state/{GONE}", f"session-state/{GONE}/files"])
+def test_what_lies_beside_a_transcript_that_is_gone_is_a_session(tmp_path: Path, below: str | None) -> None:
+    home = tmp_path / "user" / ".copilot"
+    env = {"HOME": str(tmp_path / "user")}
+    leave(home, "plan.md", "workspace.yaml", "checkpoints/001.md", "files/talk.jsonl", "x.lock")
+    found = list(find_everywhere(env) if below is None else find_in(home / below, env))
+    ((session, files),) = [(one.session_id, [(file.name, file.role) for file in one.files]) for one in found]
+    assert session == GONE
+    assert files == [
+        (f"session-state/{GONE}/{name}", "side")
+        for name in ("checkpoints/001.md", "files/talk.jsonl", "plan.md", "workspace.yaml")
+    ]
+
+
+def test_it_is_kept_restored_and_joined_by_a_transcript_that_turns_up(tmp_path: Path) -> None:
+    home = tmp_path / "user" / ".copilot"
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+    leave(home, "plan.md", "checkpoints/001.md")
+    before = tree(home)
+    outcomes: list[Any] = []
+    archive.inscribe([], outcomes.append)
+    assert [(one.session_id, one.what) for one in outcomes] == [(GONE, "new")]
+    (row,) = archive.sessions()
+    assert (row.transcript_gone, row.rounds) == (True, 0)
+    assert archive.doctor().gone == (GONE,)
+    shutil.rmtree(home)
+    archive.restore(GONE)
+    assert tree(home) == before
+    told = Events()
+    told.add("user.message", content="go")
+    (home / "session-state" / GONE / "events.jsonl").write_bytes(told.data.replace(SESSION.encode(), GONE.encode()))
+    archive.inscribe([], outcomes.append)
+    assert [(one.session_id, one.what) for one in outcomes[1:]] == [(GONE, "appended")]
+    (row,) = archive.sessions()
+    assert not row.transcript_gone
+    assert row.rounds
+
+
+@pytest.mark.parametrize("names", [["workspace.yaml"], ["workspace.yaml", "rewind-file-snapshots/tracking.json"]])
+def test_a_folder_in_which_nothing_was_said_is_no_session(tmp_path: Path, names: list[str]) -> None:
+    leave(tmp_path / ".copilot", *names)
+    assert list(find_everywhere({"HOME": str(tmp_path)})) == []
+    assert list(find_in(tmp_path, {"HOME": str(tmp_path)})) == []

@@ -1,6 +1,7 @@
 """Which files are sessions of Gemini CLI, and which make up one session."""
 
 import hashlib
+import json
 import os
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from muniment.archive import Archive
 from muniment.errors import Conflict
 from muniment.restore import Target
 from muniment.sources.base import Move
-from muniment.sources.gemini import SOURCE
+from muniment.sources.gemini import SOURCE, find
 
 from .chats import FACTS, HASH, SESSION, change, head, lines, user
 from .test_read import FORMS, TALK
@@ -222,3 +223,49 @@ def test_a_session_of_the_server_gets_an_identity_of_its_own() -> None:
     moved, pieces = SOURCE.moved(name, [begun], facts, Move(session_id=SESSION))
     assert moved == f"{CHATS}/session-2026-01-02T03-00-{SESSION[:8]}.jsonl"
     assert f'"{SESSION}"'.encode() in b"".join(pieces)
+
+
+# -- prompts of sessions whose transcript is gone
+
+
+def log(*prompts: tuple[str, str]) -> bytes:
+    entries = [
+        {
+            "sessionId": session,
+            "messageId": number,
+            "type": "user",
+            "message": said,
+            "timestamp": f"2026-01-02T03:0{number}Z",
+        }
+        for number, (session, said) in enumerate(prompts)
+    ]
+    return json.dumps(entries, indent=2).encode()
+
+
+def test_prompts_of_lost_sessions_are_told_and_rescued(tmp_path: Path) -> None:
+    gone, other = "0a1b2c3d-0000-4000-8000-00000000000a", "0a1b2c3d-0000-4000-8000-00000000000b"
+    logs = tmp_path / "user" / ".gemini" / "tmp" / "shop" / "logs.json"
+    logs.parent.mkdir(parents=True)
+    logs.write_bytes(log((gone, "light the lamp"), (other, "go"), (gone, "and the horn")))
+    archive = Archive(tmp_path / "store", {"HOME": str(tmp_path / "user")})
+    assert archive.find() == []
+    assert archive.doctor().lost == (gone, other)
+    archive.run(archive.plan(archive.lost()), lambda _: None)
+    assert archive.doctor().lost == ()
+    rows = {row.session_id: row for row in archive.sessions()}
+    assert {id_: (row.prompts, row.transcript_gone, row.problems) for id_, row in rows.items()} == {
+        gone: (2, True, 0),
+        other: (1, True, 0),
+    }
+    before = logs.read_bytes()
+    archive.restore(gone, Target(to=tmp_path / "out"))
+    assert logs.read_bytes() == before
+    assert all(one.lossless for one in archive.check_stored())
+
+
+@pytest.mark.parametrize("data", [b"", b"[", b"{}", b"[1, null, {}]", b'[{"sessionId": 5}]', log((find.SERVER, "go"))])
+def test_a_log_that_tells_of_no_session_is_no_trouble(tmp_path: Path, data: bytes) -> None:
+    logs = tmp_path / ".gemini" / "tmp" / "shop" / "logs.json"
+    logs.parent.mkdir(parents=True)
+    logs.write_bytes(data)
+    assert list(SOURCE.remembered(tmp_path / ".gemini")) == []

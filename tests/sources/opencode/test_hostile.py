@@ -292,6 +292,52 @@ def test_text_that_is_none_is_kept_as_it_is(path: Path, archive: Archive) -> Non
     db.close()
 
 
+# -- rows that are no JSON
+
+CUT = [
+    '{"role":"user","a":{',
+    '{"role":"user","a":"x',
+    '{"role":"user","a":[',
+    '{"role":"user"}}}',
+    '{"role":"user"}]}',
+    '{"role":"assistant","time":{"created":17',
+    '{"role":"user","a":"line\nbreak"}',
+    "hello",
+]
+
+
+@pytest.mark.parametrize("data", CUT)
+@pytest.mark.parametrize("table", ["message", "part"])
+def test_a_row_that_is_no_json_hides_no_other_and_is_a_problem(
+    path: Path, archive: Archive, table: str, data: str
+) -> None:
+    db = homes.database(path, document(1))
+    db.execute(f"UPDATE {table} SET data = ? WHERE rowid = 3", (data,))
+    made = json.loads(contents(archive)["exported/ses_0001.json"])["messages"]
+    ids = [part["id"] for message in document(1)["messages"] for part in message["parts"]]
+    assert [part["id"] for message in made for part in message["parts"]] == ids
+    assert sum(data in (held.get("data") for held in (m["info"], *m["parts"])) for m in made) == 1
+    inscribe_all(archive)
+    (session,) = archive.sessions()
+    assert session.messages >= len(document(1)["messages"]) - 1, "one is the program's own"
+    assert session.problems == 1
+    assert len(archive.doctor().damaged) == 1
+    db.close()
+
+
+@pytest.mark.parametrize("data", CUT)
+def test_a_record_of_version_2_that_is_no_json_hides_no_other(path: Path, archive: Archive, data: str) -> None:
+    db = homes.flat_database(path)
+    whole = json.loads(contents(archive)[f"exported/{homes.FLAT_ID}.json"])["messages"]
+    db.execute("UPDATE session_message SET data = ? WHERE seq = 6", (data,))
+    made = json.loads(contents(archive)[f"exported/{homes.FLAT_ID}.json"])["messages"]
+    assert [(held["id"], held["type"]) for held in made] == [(held["id"], held["type"]) for held in whole]
+    inscribe_all(archive)
+    (session,) = archive.sessions()
+    assert session.problems == 1
+    db.close()
+
+
 def test_a_database_in_utf_16_is_the_same(path: Path, archive: Archive) -> None:
     homes.database(path, document(1)).close()
     before = contents(archive)

@@ -1,5 +1,6 @@
 """Sessions of older versions: many small files, read as one, and every one given back."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -142,3 +143,19 @@ def test_messages_that_hold_their_parts_read_as_a_conversation(empty: Path, arch
     ]
     assert (answer.at, answer.model) == ("2025-06-15T15:06:42.000Z", "claude-sonnet-4")
     assert (answer.usage, session.cwd) == (Usage(10, 5, 3, 2), "/home/ada/lighthouse")
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 40])
+@pytest.mark.parametrize("kind", ["message", "part"])
+def test_a_file_that_is_cut_hides_no_other_and_is_a_problem(home: Path, archive: Archive, kind: str, size: int) -> None:
+    """A crash leaves files empty or half written."""
+    cut = sorted((home / "storage" / kind).rglob("*.json"))[2]
+    cut.write_bytes(cut.read_bytes()[:size])
+    (found,) = archive.find()
+    (document,) = (file for file in found.files if file.role == "main")
+    made = b"".join(SOURCE.content(document))
+    assert len(made) == document.size
+    assert len(json.loads(made)["messages"]) == len(homes.DOCUMENT["messages"])
+    assert [len(outcome.problems) for outcome in inscribe(archive)] == [1]
+    (session,) = archive.sessions()
+    assert session.messages >= len(homes.DOCUMENT["messages"]) - 1, "one is the program's own"

@@ -22,6 +22,7 @@ from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, found_session, head_of, names_begin, source_file
 from muniment.sources.claude import history, side_files
 from muniment.sources.claude.side_files import UUID, Owner, Projects
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
@@ -38,6 +39,27 @@ PLACES = Places(
     id=UUID.pattern,
 )
 """What else lies in `projects/<slug>/`, such as the memory of a project, has no session's id for a name."""
+
+_CACHES = ("paste-cache", "image-cache", "shell-snapshots", "session-env")
+HOME = Home(
+    ".claude",
+    shown_by=(side_files.PROJECTS, history.FILE, *_CACHES),
+    places=PLACES,
+    named=rf"({UUID.pattern}|agent-.*)\.jsonl",
+    filled=(
+        *_CACHES,
+        *side_files.IN_HOME,
+        "todos",
+        "backups",
+        "debug",
+        "plans",
+        "statsig",
+        "telemetry",
+        "cache",
+        "ide",
+    ),
+    outputs=tuple((folder, side_files.PROJECTS) for folder in _CACHES),
+)
 
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,128})"')
 _OWN_FIELDS = ("sessionId", "parentUuid", "leafUuid", "snapshot")
@@ -91,7 +113,7 @@ def _has_transcript(owner: Owner) -> bool:
 
 def is_side_file(path: Path) -> bool:
     """Return whether the place of a file says that it is beside a session, whatever is in it."""
-    return not _is_agent(path) and side_files.owner_of(path) is not None
+    return (not _is_agent(path) and side_files.owner_of(path) is not None) or HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -130,11 +152,12 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
     agents: dict[Owner, list[Path]] = {}
     beside: dict[Owner, None] = {}
     for path in paths:
-        if _is_agent(path):
+        is_side_file = HOME.has_side_file(path)
+        if _is_agent(path) and not is_side_file:
             agents.setdefault(_parent_of(path), []).append(path)
         elif owner := side_files.owner_of(path):
             beside[owner] = None
-        else:
+        elif not is_side_file:
             mains.append((path, _native_id(path)))
     for path, native_id in mains:
         owner = Owner(path.parent, native_id)

@@ -24,9 +24,10 @@ class Links:
         """Add to the round what a record shows for the first time."""
         if line.session_id and line.session_id != self.own_id:
             self._add(self.foreign, line.session_id, None, ref, round_)
-        if line.forked_from and (origin := mapping(line.forked_from)):
+        origin = mapping(line.forked_from) if line.forked_from else {}
+        if (session := origin.get("sessionId")) and isinstance(session, str):
             record = origin.get("messageUuid")
-            self._add("fork", str(origin.get("sessionId")), record if isinstance(record, str) else None, ref, round_)
+            self._add("fork", session, record if isinstance(record, str) else None, ref, round_)
         before = line.parent_session
         if before and before not in (self.own_id, line.session_id) and ("fork", before) not in self.known:
             self._add("continues", before, None, ref, round_)

@@ -23,6 +23,7 @@ from muniment.model import codec
 from muniment.sources.base import HEAD_BYTES, Found, found_session, head_of, is_redacted, source_file
 from muniment.sources.codex import history, stream, zst
 from muniment.sources.codex.records import BYTE_ORDER_MARK, ENVELOPES, text
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 
 NAME = "codex"
@@ -32,6 +33,14 @@ PLACES = Places(
     history=tuple(history.FILES),
 )
 """A rollout is named by its thread, but a copy of one may tell another: its name is not bound to the id."""
+
+HOME = Home(
+    ".codex",
+    shown_by=(*FOLDERS, "history.jsonl", "shell_snapshots"),
+    places=PLACES,
+    named=r"rollout-.*",
+    outputs=(("shell_snapshots", "sessions"),),
+)
 
 _ROLLOUT = re.compile(r"rollout-.*\.(jsonl|jsonl\.zst|json)")
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -61,6 +70,11 @@ def candidates(home: Path) -> Iterator[Path]:
         for entry in files.walk(home / folder):
             if _ROLLOUT.fullmatch(entry.name):
                 yield Path(entry.path)
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -111,7 +125,7 @@ def _is_bare_head(record: dict[str, Any]) -> bool:
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
     """One `Found` per rollout; several files of a thread are several versions of one session."""
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         base = _home_of(path)
         top = base or root
         if main := source_file(path, top, "main"):

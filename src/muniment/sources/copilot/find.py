@@ -5,7 +5,7 @@
 <home>/session-state/<id>.jsonl                                      the transcript, in older versions
 <home>/history-session-state/session_<id>_<milliseconds>.json        a document, in the oldest
 
-Subagents speak in the same file.
+Subagents speak in the same file. What is left in a folder whose transcript is gone is kept under the session's id.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.copilot import timeline
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 
 NAME = "copilot"
@@ -35,6 +37,17 @@ PLACES = Places(
     ),
     side=(f"{FOLDER}/{{id}}/**",),
 )
+
+HOME = Home(
+    ".copilot",
+    shown_by=(FOLDER, OLD_FOLDER),
+    places=PLACES,
+    named=rf"{re.escape(TRANSCRIPT)}|session_.*\{DOCUMENT}",
+    filled=(FOLDER,),
+)
+_ABOUT = "workspace.yaml"
+_OF_EVERY_SESSION = frozenset({_ABOUT, "tracking.json"})
+"""What the client puts into the folder of a session before anything is said in it."""
 
 _LOOKED_AT = 20
 _KINDS = re.compile(r"(session|user|assistant|tool|hook|permission|subagent|system|skill)\.[a-z_]+|abort")
@@ -61,15 +74,37 @@ def homes(env: Mapping[str, str]) -> list[Path]:
 
 
 def candidates(home: Path) -> Iterator[Path]:
-    """Transcripts below a home."""
+    """Transcripts below a home, and what lies beside transcripts that are gone."""
+    is_left = cache(_is_left)
     for entry in files.walk(home / FOLDER):
         path = Path(entry.path)
+        folder = _session_folder(path)
         flat = path.suffix == ".jsonl" and path.parent.name == FOLDER
-        if flat or (path.name == TRANSCRIPT and path.parent.parent.name == FOLDER):
+        if flat or (folder and (path == folder / TRANSCRIPT or is_left(folder))):
             yield path
     for entry in files.walk(home / OLD_FOLDER):
         if entry.name.endswith(DOCUMENT):
             yield Path(entry.path)
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    folder = _session_folder(path)
+    if folder and path != folder / TRANSCRIPT and any((folder / name).is_file() for name in (TRANSCRIPT, _ABOUT)):
+        return True
+    return HOME.has_side_file(path)
+
+
+def _session_folder(path: Path) -> Path | None:
+    """Return the folder of the session that a file lies in."""
+    return next((folder for folder in reversed(path.parents) if folder.parent.name == FOLDER), None)
+
+
+def _is_left(folder: Path) -> bool:
+    """Return whether the transcript of a session is gone, and what lies beside it tells of more than its beginning."""
+    if (folder / TRANSCRIPT).is_file() or folder.with_name(f"{folder.name}.jsonl").is_file():
+        return False
+    return any(Path(file.path).name not in _OF_EVERY_SESSION for file in _beside(folder / TRANSCRIPT, folder))
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -93,13 +128,20 @@ def _is_event(line: bytes) -> bool:
 
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
-    """One `Found` per transcript, with everything in its folder."""
+    """One `Found` per transcript, with everything in its folder; one per folder whose transcript is gone."""
+    left: dict[Path, None] = {}
     for path in paths:
+        if is_side_file(path):
+            left |= dict.fromkeys(folder for folder in (_session_folder(path),) if folder)
+            continue
         base = _home_of(path)
         top = base or root
         if main := source_file(path, top, "main"):
             beside = _beside(path, top) if base and path.name == TRANSCRIPT else ()
             yield found_session(NAME, _native_id(path, base is not None), top, base in known_homes, (main, *beside))
+    for folder in filter(_is_left, left):
+        home = folder.parent.parent
+        yield found_session(NAME, folder.name, home, home in known_homes, _beside(folder / TRANSCRIPT, home))
 
 
 def _home_of(path: Path) -> Path | None:

@@ -11,9 +11,11 @@ opens copies, or a file as one that nobody changes: the original is neither lock
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,9 @@ _TRIES = 5
 _MAX_LOG_BYTES = 256 << 20
 _MAX_IMAGE_BYTES = 512 << 20
 _HASH_BYTES = 32
+_HASH = re.compile(r"[0-9a-f]{64}")
 _STORED = {"blobs": ("id", "data"), "meta": ("key", "value")}
+"""The tables; one whose `meta` is gone has its messages all the same."""
 _DEEP = 6
 """How far nodes are looked into for hashes."""
 
@@ -115,7 +119,8 @@ def _opened(path: Path) -> Guarded:
     except databases.ERRORS:
         known.close()
         raise
-    if any(not {*columns} <= {*present.get(table, ())} for table, columns in _STORED.items()):
+    tables = {table: columns for table, columns in _STORED.items() if table in present or table == "blobs"}
+    if any(not {*columns} <= {*present.get(table, ())} for table, columns in tables.items()):
         known.close()
         raise ValueError("it has not the tables of a chat")
     return known
@@ -126,13 +131,20 @@ class _Chat:
 
     def __init__(self, known: Guarded) -> None:
         self.known = known
-        self.wrong: list[str] = []
-        """What could not be read."""
+        self.blobs = _Blobs(known)
+        self.lacking: list[str] = []
+        """What the chat should tell and does not."""
+
+    @property
+    def wrong(self) -> list[str]:
+        """What could not be read, once all lines were asked for."""
+        return [*self.lacking, *self.blobs.wrong]
 
     def about(self) -> dict[str, Any]:
         """What is known of the chat, however it is written down."""
         asked = "FROM meta WHERE length(value) <= ? ORDER BY key"
-        for (value,) in self.known.values(("value",), asked, MAX_LINE_BYTES):
+        has_any = "meta" in self.known.columns()
+        for (value,) in self.known.values(("value",), asked, MAX_LINE_BYTES) if has_any else ():
             raw = as_bytes(value)
             with contextlib.suppress(ValueError):
                 raw = bytes.fromhex(raw.decode("ascii"))
@@ -143,41 +155,80 @@ class _Chat:
 
     def lines(self) -> Iterator[dict[str, Any]]:
         about = self.about()
+        if not about:
+            self.lacking.append("what the chat tells of itself is gone or cannot be read")
         root = about.pop("latestRootBlobId", None)
         sealed = bool(about.pop("blobEncryptionKey", None))
         yield {"about": about}
-        reached: set[str] = set()
         at = {"at": about.get("createdAt")} if about.get("createdAt") else {}
-        for name, message in self._in_order(root if isinstance(root, str) else "", reached):
+        reached, others = self._in_order(root if isinstance(root, str) else "")
+        for name, message in self.blobs.messages(reached):
             yield {"id": name, **at, "message": message}
             at = {}
-        for name, message in self._others(reached):
+        for name, message in self.blobs.messages(others):
             yield {"id": name, "left": True, "message": message}
         if sealed:
             yield {"sealed": True}
 
-    def _in_order(self, root: str, reached: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The messages that the latest node leads to."""
-        waiting = [root]
+    def _in_order(self, root: str) -> tuple[Iterable[str], Iterable[str]]:
+        """The blobs that the latest node leads to, and all others: before an edit, or of a tree that is not understood.
+
+        Where nodes are gone nothing tells which messages they led to. Then all of them count, as they were written."""
+        reached, has_all = self._reached(root)
+        names = self.blobs.names
+        others = [name for name in names if name not in reached]
+        is_left = any(self.blobs.messages(others))
+        if is_left and (not has_all or self.blobs.changed):
+            self.lacking.append("the order of its messages is not known: they are told as they were written")
+            return names, ()
+        if root and root not in reached:
+            self.lacking.append("its messages are gone")
+        return reached, others
+
+    def _reached(self, root: str) -> tuple[dict[str, None], bool]:
+        """The blobs that a node leads to, and whether all that it names are there."""
+        reached: dict[str, None] = {}
+        waiting, has_all = [root], True
         while waiting:
             name = waiting.pop()
-            data = self._blob(name) if name not in reached else None
-            if data is None:
+            if name in reached:
                 continue
-            reached.add(name)
-            if message := _message(data):
-                yield name, message
-            else:
+            if (data := self.blobs.get(name)) is None:
+                has_all = False
+                continue
+            reached[name] = None
+            if not data.lstrip().startswith(b"{"):
                 waiting += reversed([other for other in _hashes(data) if other not in reached])
+        return reached, has_all
 
-    def _others(self, reached: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Messages that it does not lead to: before an edit, or of a tree that is not understood."""
-        for name in self._names():
-            data = self._blob(name) if name not in reached else None
-            if data and (message := _message(data)):
-                yield name, message
 
-    def _names(self) -> list[str]:
+class _Blobs:
+    """The blobs of a chat by their names, and what is wrong with them."""
+
+    def __init__(self, known: Guarded) -> None:
+        self.known = known
+        self.unread: dict[str, None] = {}
+        self.empty: dict[str, None] = {}
+        """Those that hold neither bytes nor text."""
+        self.fitting = 0
+        """How many are named by the hash of what they hold; a version that names them otherwise has none."""
+        self.other: dict[str, None] = {}
+        """Those that are not."""
+
+    @property
+    def changed(self) -> list[str]:
+        """The blobs that do not hold what they held."""
+        return [*self.empty, *(self.other if self.fitting else ())]
+
+    @property
+    def wrong(self) -> list[str]:
+        """What could not be read, of those that were asked for."""
+        found = self.changed
+        told = [f"{len(found)} blobs do not hold what their names say, such as {found[0][:64]!r}"] if found else []
+        return [*self.unread, *told]
+
+    @cached_property
+    def names(self) -> list[str]:
         """The names of all blobs; where a page is bad, those before it and those that the index has."""
         found: dict[str, None] = {}
         for order in ("rowid", "id"):
@@ -187,18 +238,35 @@ class _Chat:
                         found[name] = None
                 break
             except databases.DAMAGED as error:
-                self.wrong.append(what_is_wrong(error))
+                self.unread[what_is_wrong(error)] = None
         return list(found)
 
-    def _blob(self, name: str) -> bytes | None:
+    def messages(self, names: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Those of these blobs that are messages."""
+        for name in names:
+            if (data := self.get(name)) and (message := _message(data)):
+                yield name, message
+
+    def get(self, name: str) -> bytes | None:
         """What goes by a name; one that cannot be read hides no other."""
-        asked = "FROM blobs WHERE id = CAST(? AS TEXT) AND length(data) <= ?"
+        asked = "FROM blobs WHERE id = CAST(? AS TEXT) AND ifnull(length(data), 0) <= ?"
         try:
             found = list(self.known.values(("data",), asked, name.encode("utf-8", "surrogateescape"), MAX_LINE_BYTES))
         except databases.DAMAGED as error:
-            self.wrong.append(f"the blob {name[:64]!r} cannot be read: {what_is_wrong(error)}")
+            self.unread[f"the blob {name[:64]!r} cannot be read: {what_is_wrong(error)}"] = None
             return None
-        return as_bytes(found[0][0]) if found else None
+        return self._checked(name, found[0][0]) if found else None
+
+    def _checked(self, name: str, value: Any) -> bytes | None:
+        if not isinstance(value, str | bytes):
+            self.empty[name] = None
+            return None
+        data = as_bytes(value)
+        if hashlib.sha256(data).hexdigest() == name:
+            self.fitting += 1
+        elif _HASH.fullmatch(name):
+            self.other[name] = None
+        return data
 
 
 def _message(data: bytes) -> dict[str, Any]:
@@ -218,7 +286,7 @@ def _message(data: bytes) -> dict[str, Any]:
 def _hashes(data: bytes, depth: int = 0) -> Iterator[str]:
     """All fields of a node that may be the hash of another one, in their order."""
     for value in _fields(data):
-        if len(value) == _HASH_BYTES:
+        if len(value) == _HASH_BYTES and not (value.isascii() and value.decode().isprintable()):
             yield value.hex()
         elif depth < _DEEP:
             yield from _hashes(value, depth + 1)

@@ -27,6 +27,7 @@ from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
 from muniment.sources.cursor import database, exported
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 
 NAME = "cursor"
@@ -37,6 +38,14 @@ PLACES = Places(
     main=(*(f"{_AGENT}{below}{end}" for below in ("", "/**/*") for end in _SUFFIXES), f"{CHATS}/*/{{id}}/{STORE}"),
     sidechain=tuple(f"{_AGENT}/**/*{end}" for end in _SUFFIXES),
     side=(f"{CHATS}/*/{{id}}/{META}",),
+)
+HOME = Home(
+    ".cursor",
+    shown_by=("projects", CHATS),
+    places=PLACES,
+    named=rf".*\{exported.SUFFIX}|{re.escape(STORE)}",
+    filled=("projects",),
+    outputs=(("agent-tools", TRANSCRIPTS),),
 )
 _LOOKED_AT = 20
 _CUT = re.compile(rb'\s*\{\s*"role"\s*:\s*"(?:user|assistant)"\s*,\s*"message"\s*:\s*\{\s*"content"\s*:')
@@ -58,6 +67,11 @@ def candidates(home: Path) -> Iterator[Path]:
         for entry in files.walk(home / folder):
             if entry.name == STORE or (entry.name.endswith(_SUFFIXES) and _BELOW in entry.path):
                 yield Path(entry.path)
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -96,7 +110,7 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
     """Every session that one of these files belongs to, with all its files."""
     indexes: dict[Path, dict[str, list[Path]]] = {}
     met: set[tuple[Path, str]] = set()
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         if path.suffix == exported.SUFFIX:
             yield from _export(path, root)
             continue

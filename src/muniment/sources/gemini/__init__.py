@@ -11,7 +11,7 @@ from pathlib import Path
 from muniment.errors import Unsupported
 from muniment.model import Facts, Round
 from muniment.sources.base import Claim, FileRole, Found, InstructionFiles, Move, Source
-from muniment.sources.gemini import checkpoints, claims, find, objects, place, read
+from muniment.sources.gemini import checkpoints, claims, find, history, objects, place, read
 from muniment.sources.gemini.tools import TOOLS
 from muniment.sources.lines import Record
 
@@ -38,11 +38,17 @@ class Gemini(Source):
     def matches(self, path: Path, head: bytes) -> bool:
         return find.matches(path, head)
 
+    def is_side_file(self, path: Path) -> bool:
+        return find.is_side_file(path)
+
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
 
     def owns(self, name: str, role: FileRole, native_id: str | None = None) -> bool:
         return find.PLACES.own(name, role, native_id and find.own_id(native_id))
+
+    def given_back(self, name: str) -> bool:
+        return not history.is_kept_as(name)
 
     def packed(self, name: str) -> bool:
         return checkpoints.may_be(name)
@@ -54,7 +60,7 @@ class Gemini(Source):
         return objects.objects(lines, resumed=False)
 
     def read(self, records: Iterable[Record], facts: Facts) -> Iterator[Round]:
-        return read.read(records, facts)
+        return history.read(records, facts) if facts.prompts_only else read.read(records, facts)
 
     def claims(self, line: bytes) -> Iterator[Claim]:
         return claims.claims(line)
@@ -67,6 +73,9 @@ class Gemini(Source):
                 "a saved conversation tells neither a folder nor an id", "restore it as it was, or with --to"
             )
         return place.moved(name, chain([first], rest), facts, move)
+
+    def remembered(self, home: Path) -> Iterator[Found]:
+        return history.remembered(self.name, home, find.SERVER)
 
     def resumed(self, facts: Facts) -> str:
         return "" if checkpoints.is_id(facts.native_id) else super().resumed(facts)

@@ -5,6 +5,7 @@
 <home>/tmp/<project>/tool-outputs/session-<session>/         long outputs
 <home>/tmp/<project>/.project_root                           by which the client finds the folder of a project again
 <home>/tmp/<project>/checkpoint-<tag>.json                   a conversation that a person saved
+<home>/tmp/<project>/logs.json                               the prompts of all sessions (`history`)
 
 A resumed session may leave a second file with the same id and nothing of the conversation: it is kept beside the other.
 An editor runs the client as a server, which gives all its sessions one id: those are told apart by when they began.
@@ -20,7 +21,8 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, names_begin, source_file
-from muniment.sources.gemini import checkpoints
+from muniment.sources.gemini import checkpoints, history
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 from muniment.sources.raw_json import unmarked
 
@@ -38,6 +40,19 @@ PLACES = Places(
     ),
     sidechain=(f"tmp/**/{FOLDER}/{{id}}/**",),
     side=(f"tmp/**/{OUTPUTS}/session-{{id}}/**", f"tmp/**/{MARKER}"),
+)
+
+HOME = Home(
+    ".gemini",
+    shown_by=("tmp",),
+    places=Places(
+        main=PLACES.main,
+        sidechain=tuple(f"tmp/**/{FOLDER}/*/*{end}" for end in (".json", ".jsonl")),
+        history=(f"tmp/*/{history.FILE}",),
+    ),
+    named=r"session-.*\.jsonl?",
+    filled=("tmp",),
+    outputs=((OUTPUTS, FOLDER), (OUTPUTS, history.FILE)),
 )
 
 SERVER = "a2a-server"
@@ -61,8 +76,14 @@ def candidates(home: Path) -> Iterator[Path]:
     for entry in files.walk(home / "tmp"):
         path = Path(entry.path)
         in_chats = path.suffix in (".json", ".jsonl") and FOLDER in (path.parent.name, path.parent.parent.name)
+        in_chats = in_chats and OUTPUTS not in path.parts
         if in_chats or (path.parent.parent == home / "tmp" and _SAVED.fullmatch(path.name)):
             yield path
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -89,7 +110,7 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
     """One session per id and folder, with the subagents that lie below it."""
     mains: dict[tuple[Path, str], list[Path]] = {}
     agents: dict[tuple[Path, str], list[Path]] = {}
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         if path.parent.parent.name == FOLDER and path.parent.name != FOLDER:
             agents.setdefault((path.parent.parent, path.parent.name), []).append(path)
         else:

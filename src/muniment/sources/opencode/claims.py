@@ -9,7 +9,7 @@ from muniment.model.codec import mapping
 from muniment.sources import documents
 from muniment.sources.base import Claim
 from muniment.sources.opencode import flat_claims
-from muniment.sources.opencode.records import part_id
+from muniment.sources.opencode.records import is_unread, part_id
 
 
 def claims(line: bytes) -> Iterator[Claim]:
@@ -26,12 +26,12 @@ def claims(line: bytes) -> Iterator[Claim]:
             yield Claim(name, f"record: session {name}")
         return
     if not info:
-        yield from flat_claims.claims(value)
+        yield from () if is_unread(value) else flat_claims.claims(value)
         return
     key = str(info.get("id"))
     for number, piece in enumerate(_entries(info, "parts")):
         yield from _early_part(mapping(piece), part_id(info.get("id"), number))
-    held = [mapping(part) for part in _entries(value, "parts")]
+    held = [part for entry in _entries(value, "parts") if not is_unread(part := mapping(entry))]
     if info.get("role") == "user" and held and all(p.get("synthetic") or p.get("type") == "compaction" for p in held):
         yield Claim(key, "record: injected message")
         return

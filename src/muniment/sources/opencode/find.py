@@ -23,6 +23,7 @@ from pathlib import Path
 
 from muniment import files
 from muniment.sources.base import HEAD_BYTES, Found, SourceFile, head_of, is_redacted, source_file
+from muniment.sources.homes import Home
 from muniment.sources.opencode import database, storage
 from muniment.sources.opencode.records import NAME, identity
 from muniment.sources.places import Places
@@ -34,6 +35,22 @@ EXPORTED = "exported"
 PLACES = Places(
     main=(f"{EXPORTED}/{{id}}.json",),
     side=(f"{EXPORTED}/{{id}}{database.ROWS}", *storage.PLACES),
+)
+
+HOME = Home(
+    "opencode",
+    shown_by=("opencode.db", "storage/session", "storage/message", "tool-output"),
+    places=Places(
+        main=(
+            "opencode*.db*",
+            f"{EXPORTED}/*.json*",
+            *(f"{top}{storage.STORAGE}/{storage.SESSION}/*/*.json" for top in ("", f"{storage.PROJECT}/*/")),
+            f"**/{storage.STORAGE}/{storage.TOGETHER}/**",
+        )
+    ),
+    named=r"(ses|opencode).*\.(json|db)",
+    filled=(storage.STORAGE, "tool-output", "log", "snapshot"),
+    outputs=(("tool-output", "opencode.db"), ("tool-output", storage.STORAGE)),
 )
 
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
@@ -64,6 +81,11 @@ def candidates(home: Path) -> Iterator[Path]:
     for entry in files.walk(home / EXPORTED):
         if entry.name.endswith(".json"):
             yield Path(entry.path)
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -101,7 +123,7 @@ def _info(head: bytes) -> tuple[dict[bytes, bytes], bool]:
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
     """The sessions in these files; a database holds many."""
     databases: set[Path] = set()
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         if (own := database.of(path)) and own.is_file():
             if own not in databases:
                 databases.add(own)

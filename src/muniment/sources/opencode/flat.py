@@ -14,9 +14,9 @@ from typing import Any
 from muniment.model import Block, Compaction, Event, Message, Ref, Text, Tool, Unknown, codec
 from muniment.sources.base import MediaBytes
 from muniment.sources.builder import RoundBuilder
-from muniment.sources.opencode import pieces
+from muniment.sources.opencode import parts, pieces
 from muniment.sources.opencode.pieces import Piece
-from muniment.sources.opencode.records import at_time, listing, mapping, text
+from muniment.sources.opencode.records import at_time, is_unread, listing, mapping, text
 
 AROUND = "record "
 """Begins the kind of an event that is a record of its own."""
@@ -64,6 +64,8 @@ def folder(value: dict[str, Any]) -> str | None:
 def aside(value: dict[str, Any], ref: Ref) -> Event | Unknown:
     """A record that is no message, as it is; what went wrong is shown."""
     kind = text(value, "type") or ""
+    if is_unread(value):
+        return parts.unread(value, ref)
     if kind not in _AROUND:
         return Unknown(kind=UNHEARD, value=value, ref=ref)
     return Event(AROUND + kind, text(mapping(value, "error"), "message") or "", value, ref)

@@ -13,7 +13,7 @@ from typing import Any
 from muniment.model import codec
 from muniment.sources.databases import Guarded
 from muniment.sources.opencode import part_rows
-from muniment.sources.opencode.rows import LEAST, a_time, beside, info, joined, latest, of_session, plain
+from muniment.sources.opencode.rows import LEAST, a_time, beside, info, is_object, joined, latest, of_session, plain
 
 TABLE: str = "session_v2"
 TABLES = {
@@ -50,7 +50,7 @@ def measured(db: Guarded, native: str, known: Sizes) -> tuple[int | None, int]:
     changed = max(a_time(time) for time in times)
     if not as_it_is or native in known[1]:
         return None, changed
-    each = len(_record("", "", LEAST)) - len(LEAST)
+    each = len(_record("", "", LEAST, True)) - len(LEAST)
     return len(_head(db, native)) + len(b"]}\n") + held + count * each + max(0, count - 1), changed
 
 
@@ -62,7 +62,7 @@ def document(db: Guarded, native: str) -> Iterator[bytes]:
     """The session, one record to a line."""
     yield _head(db, native)
     query = "FROM session_message WHERE session_id = ? ORDER BY seq, id"
-    records = (_record(*row) for row in db.values(("id", "type", "data"), query, native))
+    records = (_record(*row) for row in db.values(("id", "type", "data", is_object("data")), query, native))
     ((last,),) = db.rows(_LAST, native)
     later = part_rows.lines(db, native, -1 if last is None else last) if _has_old(db) else ()
     for number, line in enumerate(chain(records, later)):
@@ -78,8 +78,8 @@ def _head(db: Guarded, native: str) -> bytes:
     return b'{"info":' + codec.encode(told | {"location": place} | below) + b',"messages":[\n'
 
 
-def _record(own: Any, kind: Any, data: Any) -> bytes:
-    return joined({"id": own, "type": kind}, data) + b"\n"
+def _record(own: Any, kind: Any, data: Any, is_object: Any) -> bytes:
+    return joined({"id": own, "type": kind}, data, is_object) + b"\n"
 
 
 def rest(db: Guarded, native: str) -> Iterator[bytes]:

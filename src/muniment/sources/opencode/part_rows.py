@@ -7,7 +7,7 @@ from typing import Any
 
 from muniment.model import codec
 from muniment.sources.databases import Guarded
-from muniment.sources.opencode.rows import LEAST, a_time, beside, info, joined, latest, of_session, plain
+from muniment.sources.opencode.rows import LEAST, a_time, beside, info, is_object, joined, latest, of_session, plain
 
 TABLE: str = "session"
 TABLES = {
@@ -26,6 +26,8 @@ _PART_SIZES = f"""
         sum(octet_length(part.data) + octet_length(part.id) + octet_length(message.id)), {latest("part.time_updated")},
         min({plain("part.data", "part.id")}), count(DISTINCT message.id)
     FROM part JOIN message ON message.id = part.message_id GROUP BY message.session_id"""
+
+_COLUMNS = ("id", "data", is_object("data"))
 
 Sizes = tuple[dict[Any, tuple[Any, ...]], dict[Any, tuple[Any, ...]]]
 """Of the messages of every session, and of their parts."""
@@ -48,8 +50,8 @@ def _size(db: Guarded, native: str, own: tuple[Any, ...], inner: tuple[Any, ...]
     count, held, *_ = own
     parts, held_in_parts, *_, with_parts = inner
     size = len(_head(db, native)) + len(b"]}\n") + held + held_in_parts
-    size += count * (len(_message("", native, LEAST, [])) - len(LEAST) + len("\n"))
-    size += parts * (len(_part("", native, "", LEAST)) - len(LEAST))
+    size += count * (len(_message("", native, LEAST, True, [])) - len(LEAST) + len("\n"))
+    size += parts * (len(_part("", native, "", LEAST, True)) - len(LEAST))
     return size + max(0, count - 1) + parts - with_parts  # commas
 
 
@@ -69,9 +71,10 @@ def lines(db: Guarded, native: str, after: Any = None) -> Iterator[bytes]:
     """The messages of a session, or those that came after a time."""
     later = "" if after is None else "AND time_created > ?"
     query = f"FROM message WHERE session_id = ? {later} ORDER BY time_created, id"
-    for own, data in db.values(("id", "data"), query, native, *(() if after is None else (after,))):
-        said = db.values(("id", "data"), "FROM part WHERE message_id = ? ORDER BY id", _asked(own))
-        yield _message(own, native, data, [_part(part, native, own, held) for part, held in said]) + b"\n"
+    for own, data, is_one in db.values(_COLUMNS, query, native, *(() if after is None else (after,))):
+        said = db.values(_COLUMNS, "FROM part WHERE message_id = ? ORDER BY id", _asked(own))
+        parts = [_part(part, native, own, *held) for part, *held in said]
+        yield _message(own, native, data, is_one, parts) + b"\n"
 
 
 def _asked(own: Any) -> Any:
@@ -79,13 +82,13 @@ def _asked(own: Any) -> Any:
     return own.encode("utf-8", "replace").decode() if isinstance(own, str) else own
 
 
-def _message(own: Any, session: str, data: Any, parts: list[bytes]) -> bytes:
-    told = joined({"id": own, "sessionID": session}, data)
+def _message(own: Any, session: str, data: Any, is_object: Any, parts: list[bytes]) -> bytes:
+    told = joined({"id": own, "sessionID": session}, data, is_object)
     return b'{"info":' + told + b',"parts":[' + b",".join(parts) + b"]}"
 
 
-def _part(own: Any, session: str, message: Any, data: Any) -> bytes:
-    return joined({"id": own, "sessionID": session, "messageID": message}, data)
+def _part(own: Any, session: str, message: Any, data: Any, is_object: Any) -> bytes:
+    return joined({"id": own, "sessionID": session, "messageID": message}, data, is_object)
 
 
 def rest(db: Guarded, native: str) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from muniment.model import Block, Compaction, Event, Media, Ref, Text, Thinking, Tool, Unknown, codec
 from muniment.sources.builder import RoundBuilder, quiet
-from muniment.sources.opencode.records import data_of, identity, listing, mapping, text
+from muniment.sources.opencode.records import HELD, data_of, identity, is_unread, listing, mapping, text
 
 IDS = frozenset({"id", "sessionID", "messageID"})
 OWN = IDS | {"type"}
@@ -44,7 +44,14 @@ def block(part: dict[str, Any], ref: Ref, round_: RoundBuilder, summary: bool) -
         return Event(QUIET + kind, said or "", without(part), ref)
     if kind in ("text", "reasoning", "step-start", "step-finish", "patch", "snapshot", "agent", "compaction"):
         return quiet(QUIET + kind, ref, without(part))
+    if is_unread(part):
+        return unread(part, ref)
     return Unknown(kind=kind or "part", value=unnamed(part), ref=ref)
+
+
+def unread(row: dict[str, Any], ref: Ref) -> Unknown:
+    """Return what is no JSON object as a piece that cannot be read."""
+    return Unknown(kind="damaged", value=row[HELD], damage="not a JSON object", ref=ref)
 
 
 def note(part: dict[str, Any]) -> dict[str, Any]:

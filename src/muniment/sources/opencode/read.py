@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 from muniment.model import Facts, Ref, Round
 from muniment.sources import apart, documents
 from muniment.sources.documents import Part
 from muniment.sources.lines import Record
 from muniment.sources.opencode import early, flat
-from muniment.sources.opencode.records import mapping
+from muniment.sources.opencode.records import HELD, listing, mapping
 from muniment.sources.opencode.rounds import RoundReader, is_human, is_queued, place
 
 
@@ -19,7 +20,19 @@ def read(lines: Iterable[Record], facts: Facts) -> Iterator[Round]:
 
 
 def _decode(raw: bytes) -> Part:
-    return early.of_now(documents.decode(raw))
+    return early.of_now(_with_objects(documents.decode(raw)))
+
+
+def _with_objects(part: Part) -> Part:
+    """Return a message whose info and parts are objects, as those of rows that held none are."""
+    if part.kind != "entry" or "info" not in part.value:
+        return part
+    pieces = [_object(piece) for piece in listing(part.value, "parts")]
+    return Part(part.kind, part.value | {"info": _object(part.value["info"]), "parts": pieces})
+
+
+def _object(value: Any) -> Any:
+    return cast("Any", value) if isinstance(value, dict) else {HELD: value}
 
 
 def _opens(part: Part) -> bool:

@@ -21,6 +21,11 @@ NAME = "opencode"
 MESSAGES = "messages"
 """The list of a document."""
 
+HELD = "data"
+"""The field with the content of a row or a file that is no JSON object, as it was stored."""
+_NAMES = (frozenset[str](), {"id", "sessionID"}, {"id", "sessionID", "messageID"}, {"id", "type"})
+"""What names a file, the row of a message, that of a part, and a record of version 2."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OURS = re.compile(r"ses_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
 
@@ -40,6 +45,11 @@ def listing(fields: dict[str, Any], name: str) -> list[Any]:
     """A field that is an array, else an empty one."""
     value = fields.get(name)
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def is_unread(fields: dict[str, Any]) -> bool:
+    """Return whether a row or a file held no JSON object: nothing is known of it but its names and its content."""
+    return HELD in fields and fields.keys() - {HELD} in _NAMES and not isinstance(fields[HELD], dict | list)
 
 
 def at_time(milliseconds: Any) -> str | None:

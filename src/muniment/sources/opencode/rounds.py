@@ -11,7 +11,7 @@ from typing import Any
 from muniment.model import Event, Facts, Ref, Round, Unknown, Usage, codec
 from muniment.sources.builder import Draft, RoundBuilder, count, quiet
 from muniment.sources.opencode import flat, parts
-from muniment.sources.opencode.records import at_time, identity, listing, mapping, text
+from muniment.sources.opencode.records import at_time, identity, is_unread, listing, mapping, text
 
 INJECTED = "injected message"
 HEAD = "session info"
@@ -60,6 +60,8 @@ class RoundReader:
             return
         self._set(cwd=text(mapping(info, "path"), "cwd"))
         draft = self._begun(info, ref, is_queued(value))
+        if is_unread(info):
+            draft.blocks.append(parts.unread(info, ref))
         summary = info.get("role") == "assistant" and info.get("summary") is True
         for part in listing(value, "parts"):
             self._part(draft, codec.mapping(part), ref, summary)

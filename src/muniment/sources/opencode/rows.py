@@ -7,6 +7,7 @@ from typing import Any
 
 from muniment.model import codec
 from muniment.sources.databases import Guarded, quoted
+from muniment.sources.opencode.records import HELD
 
 LEAST = '{"'
 """How every plain row begins."""
@@ -21,7 +22,15 @@ _TOKENS = ("input", "output", "reasoning")
 def plain(data: str, *ids: str) -> str:
     """The question whether a row's content and ids are the same in JSON, so that their sizes tell that of its line."""
     named = (f"typeof({id_}) = 'text' AND {id_} NOT GLOB '*[^0-9A-Za-z_-]*'" for id_ in ids)
-    return " AND ".join([f"substr({data}, 1, 2) = '{LEAST}'", *named])
+    return " AND ".join([is_object(data), *named])
+
+
+def is_object(data: str) -> str:
+    """Return the question whether a row's content is a JSON object that has something in it.
+
+    Only SQLite answers it, here and for the sizes: two parsers do not agree about every odd text, and a document would
+    not have the size that it was said to have."""
+    return f"(typeof({data}) = 'text' AND substr({data}, 1, 2) = '{LEAST}' AND json_valid({data}))"
 
 
 def latest(column: str) -> str:
@@ -56,11 +65,13 @@ def _held(db: Guarded, table: str, column: str, native: str) -> Iterator[dict[st
         yield {name: _plain(value) for name, value in zip(names, row, strict=True)}
 
 
-def joined(ids: dict[str, Any], data: Any) -> bytes:
-    """The ids of a row and its content, which is kept as it was written; what is no object is a field of its own."""
-    if isinstance(data, str) and data.startswith(LEAST):
+def joined(ids: dict[str, Any], data: Any, is_object: Any) -> bytes:
+    """The ids of a row and its content, which is kept as it was written; what is no object is a field of its own.
+
+    A row that was cut would otherwise end in the one behind it, and hide all that follow."""
+    if is_object:
         return codec.encode(_named(ids))[:-1] + b"," + data[1:].encode("utf-8", "surrogateescape").replace(b"\n", b" ")
-    return codec.encode(_named(ids) | ({} if data == "{}" else {"data": _plain(data)}))
+    return codec.encode(_named(ids) | ({} if data == "{}" else {HELD: _plain(data)}))
 
 
 def _named(ids: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from muniment import files
+from muniment.model import codec
 from muniment.sources.base import SourceFile, source_file
-from muniment.sources.opencode.records import identity
+from muniment.sources.opencode.records import HELD, identity
 
 STORAGE = "storage"
 SESSION = "session"
@@ -27,6 +28,10 @@ EARLIEST = "info"
 
 _TOGETHER = re.compile(rf"(?:.*/)?{STORAGE}/{TOGETHER}/[^/]*/[^/]*", re.DOTALL)
 _SESSION = re.compile(rb'\s*\{(?=[^{]{0,2000}"id"\s*:\s*"ses)(?=[^{]{0,2000}"(?:projectID|directory|version)"\s*:)')
+_NO_STRING = re.compile(rb"[^ !#-\[\]-~]")
+"""What cannot stand in a string of JSON as it is, and bytes that may be half a character."""
+_EMPTY = b"0"
+"""In place of a file that is empty."""
 _BESIDE = ("session_diff", "todo", "session_share", "session/share")
 _NO_SESSIONS = frozenset({"message", "part", "share"})
 """What else the earliest layout has beside its sessions."""
@@ -132,14 +137,26 @@ def together(file: SourceFile) -> Iterator[bytes]:
 
 
 def _flat(file: SourceFile) -> bytes:
-    return b"".join(files.chunks(Path(file.path), 0, file.size)).replace(b"\n", b" ")
+    raw = b"".join(files.chunks(Path(file.path), 0, file.size)).replace(b"\n", b" ")
+    return raw if codec.is_json(raw) else _stand_in(raw)
+
+
+def _stand_in(raw: bytes) -> bytes:
+    """Return JSON of the same size in place of a file that is none, with as much of it as there is room for.
+
+    Half a file would end in the one behind it, and hide all that follow. The file itself is kept beside."""
+    before, behind = f'{{"{HELD}":"'.encode(), b'"}'
+    room = len(raw) - len(before) - len(behind)
+    if room < 0:
+        return b"0".ljust(len(raw))
+    return before + _NO_STRING.sub(b"?", raw)[:room] + behind
 
 
 def _pieces(own: SourceFile, said: Said) -> Iterator[bytes | SourceFile]:
     """What stands between the files, and the files."""
-    yield from (b'{"info":', own, b',"messages":[\n')
+    yield from (b'{"info":', own if own.size else _EMPTY, b',"messages":[\n')
     for number, (message, parts) in enumerate(said):
-        yield from (b',{"info":' if number else b'{"info":', message, b',"parts":[')
+        yield from (b',{"info":' if number else b'{"info":', message if message.size else _EMPTY, b',"parts":[')
         yield from _listed(parts)
         yield b"]}\n"
     yield b"]}\n"
@@ -147,4 +164,5 @@ def _pieces(own: SourceFile, said: Said) -> Iterator[bytes | SourceFile]:
 
 def _listed(parts: Iterable[SourceFile]) -> Iterator[bytes | SourceFile]:
     for number, part in enumerate(parts):
-        yield from (b",", part) if number else (part,)
+        held = part if part.size else _EMPTY
+        yield from (b",", held) if number else (held,)

@@ -15,6 +15,7 @@ from typing import Any
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, found_session, head_of, is_redacted, source_file
+from muniment.sources.homes import Home
 from muniment.sources.pi.records import BYTE_ORDER_MARK
 from muniment.sources.places import Places
 
@@ -22,6 +23,8 @@ NAME = "pi"
 FOLDER = "sessions"
 PLACES = Places(main=(f"{FOLDER}/--*--/*.jsonl", f"{FOLDER}/*.jsonl", "*Z_{id}.jsonl"))
 NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
+
+HOME = Home(".pi/agent", shown_by=(FOLDER,), places=PLACES, named=NAMED.pattern)
 
 _LOOKED_AT = 20
 _HEADER = re.compile(rb'\s*\{\s*"type"\s*:\s*"session"')
@@ -43,9 +46,15 @@ def _expanded(folder: str, user: Path) -> Path:
 def candidates(home: Path) -> Iterator[Path]:
     """Sessions below a home, and those that lie in it as in a folder of sessions."""
     for entry in files.walk(home / FOLDER):
-        if entry.name.endswith(".jsonl"):
-            yield Path(entry.path)
+        path = Path(entry.path)
+        if NAMED.fullmatch(entry.name) or PLACES.own(path.relative_to(home).as_posix(), "main"):
+            yield path
     yield from sorted(path for path in home.glob("*.jsonl") if NAMED.fullmatch(path.name) and not path.is_symlink())
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -88,7 +97,7 @@ def _is_entry(entry: dict[str, Any]) -> bool:
 
 def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> Iterator[Found]:
     """One session per file."""
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         base = _home_of(path, known_homes)
         top = base or root
         if main := source_file(path, top, "main"):

@@ -34,6 +34,9 @@ class Qwen(Source):
     def matches(self, path: Path, head: bytes) -> bool:
         return find.matches(path, head)
 
+    def is_side_file(self, path: Path) -> bool:
+        return find.is_side_file(path)
+
     def gather(self, paths: Iterable[Path], root: Path, homes: Sequence[Path]) -> Iterator[Found]:
         return find.gather(paths, root, homes)
 

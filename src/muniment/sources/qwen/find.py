@@ -15,6 +15,7 @@ from pathlib import Path
 from muniment import files
 from muniment.model import codec
 from muniment.sources.base import Found, SourceFile, found_session, head_of, source_file
+from muniment.sources.homes import Home
 from muniment.sources.places import Places
 
 NAME = "qwen"
@@ -28,6 +29,8 @@ PLACES = Places(
     sidechain=(f"{PROJECTS}/*/{AGENTS}/{{id}}/**/agent-*.jsonl", f"{PROJECTS}/*/agent-*.jsonl"),
     side=(f"{PROJECTS}/*/{AGENTS}/{{id}}/**", f"{BACKUPS}/{{id}}/**"),
 )
+
+HOME = Home(".qwen", shown_by=(PROJECTS,), places=PLACES, named=r"([0-9a-f-]{36}|agent-.*)\.jsonl")
 
 _LOOKED_AT = 20
 _TYPES = ("user", "assistant", "tool_result", "system")
@@ -49,6 +52,11 @@ def candidates(home: Path) -> Iterator[Path]:
         path = Path(entry.path)
         if path.suffix == ".jsonl" and (_is_agent(path) or _project_of(path)):
             yield path
+
+
+def is_side_file(path: Path) -> bool:
+    """Return whether the place of a file says that it is no transcript, whatever is in it."""
+    return HOME.has_side_file(path)
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -74,7 +82,7 @@ def gather(paths: Iterable[Path], root: Path, known_homes: Sequence[Path]) -> It
     """One `Found` per transcript; subagent files without a transcript make one of their own."""
     mains: list[tuple[Path, Path, str]] = []
     agents: dict[tuple[Path, str], list[Path]] = {}
-    for path in paths:
+    for path in (path for path in paths if not is_side_file(path)):
         if _is_agent(path):
             agents.setdefault(_parent_of(path), []).append(path)
         else:
