@@ -81,6 +81,42 @@ def _phrase(between: str, sort: str) -> Make:
     return make
 
 
+def _capital_phrase(random_: random.Random) -> tuple[str, str, str]:
+    """As generators make it that ask for a capital and a digit: `Velvet-Thunder-Maple-Quartz42`."""
+    name = random_.choice(["DB_PASSWORD", "passphrase", "adminPwd", "dbPwd"])
+    return (
+        name,
+        "-".join(word.title() for word in random_.sample(vectors.WORDS, 4)) + _signs("0123456789", 2, random_),
+        "phrase",
+    )
+
+
+def _letters(random_: random.Random) -> tuple[str, str, str]:
+    """A password in which chance gave no digit."""
+    while True:
+        value = _signs(vectors.UPPER + vectors.LOWER, random_.randint(14, 18), random_)
+        if re.search("[A-Z]{2}[a-z]", value) and sum(sign.isupper() for sign in value) in range(5, 11):
+            return random_.choice(["DB_PASSWORD", "MYSQL_PWD", "userPassword"]), value, "password"
+
+
+def _base64_key(first: str) -> Make:
+    def make(random_: random.Random) -> tuple[str, str, str]:
+        value = base64.b64encode(random_.randbytes(random_.choice([24, 32, 48]))).decode()
+        return random_.choice(["API_KEY", "JWT_SECRET", "ENCRYPTION_KEY"]), first + value[len(first) :], "key"
+
+    return make
+
+
+def _inside(around: str) -> Make:
+    """A password that has its own name in the middle of a connection string."""
+
+    def make(random_: random.Random) -> tuple[str, str, str]:
+        password = "k7Q" + _signs(vectors.KINDS["b62"], random_.randint(11, 20), random_)
+        return "DSN", around.replace("§", password), f"in {password}"
+
+    return make
+
+
 def _django(random_: random.Random) -> tuple[str, str, str]:
     return "SECRET_KEY", _signs("abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", 50, random_), "password"
 
@@ -106,6 +142,12 @@ KINDS: dict[str, Make] = {
     "word passphrase": _phrase("-", "phrase"),
     "word passphrase, joined otherwise": _phrase("_", "phrase"),
     "word passphrase with spaces": _phrase(" ", "spaced"),
+    "passphrase with capitals and a number": _capital_phrase,
+    "password of letters": _letters,
+    "base64 key": _base64_key(""),
+    "base64 key with a slash first": _base64_key("/"),
+    "libpq string": _inside("host=db user=ada password=§ dbname=main"),
+    "ADO string": _inside("Server=db;User Id=ada;Password=§;Encrypt=True"),
     "Django key": _django,
     "Wi-Fi key": _psk,
     "PostgreSQL DSN": _dsn("postgresql://", "db.internal:5432/main"),
@@ -176,6 +218,35 @@ ASSIGNMENTS: dict[str, Form] = {
     "ANSI, matched name": lambda n, v: f"\x1b[01;31m\x1b[K{n}\x1b[m\x1b[K={v}",
     "connection string": lambda n, v: f"Server=db;Database=main;User Id=ada;{n}={v};Timeout=30",
     "shell, many": lambda n, v: f"HOST=db {n}='{v}' ./run.sh",
+    "env behind an empty one": lambda n, v: f"{n}=\nMY_{n}={v}\n",
+    "diff of an empty one": lambda n, v: f"@@ -1 +1 @@\n-{n}=\n+{n}={v}\n",
+    "shell default": lambda n, v: f'{n}: "${{{n}:-{v}}}"',
+    "sed": lambda n, v: f"sed -i 's|^{n}=.*|{n}={v}|' .env",
+    "Kubernetes YAML, deep": lambda n, v: f"        env:\n            - name: {n}\n              value: {v}\n",
+    "YAML block": lambda n, v: f"  {n}: |\n    {v}\n  port: 1",
+    "YAML folded": lambda n, v: f"  {n}: >-\n    {v}\n  port: 1",
+    "plist": lambda n, v: f"<key>{n}</key>\n<string>{v}</string>",
+    "XML, own line": lambda n, v: f"<{n}>\n    {v}\n</{n}>",
+    "HTML entities": lambda n, v: f"&quot;{n}&quot;: &quot;{v}&quot;",
+    "HTML table": lambda n, v: f"<tr><td>{n}</td><td>{v}</td></tr>",
+    "C define": lambda n, v: f'#define {n} "{v}"',
+    "C array": lambda n, v: f'static const char {n}[] = "{v}";',
+    "JavaScript ||": lambda n, v: f"const s = process.env.{n} || '{v}';",
+    "JavaScript ??": lambda n, v: f'const s = process.env.{n} ?? "{v}";',
+    "Python Final": lambda n, v: f'{n}: Final[str] = "{v}"',
+    "Python Optional": lambda n, v: f'{n}: Optional[str] = "{v}"',
+    "Python bytes": lambda n, v: f'{n} = b"{v}"',
+    "Python parentheses": lambda n, v: f'{n} = (\n    "{v}"\n)',
+    "pydantic": lambda n, v: f'{n}: SecretStr = SecretStr("{v}")',
+    "Rust Some": lambda n, v: f'{n}: Some("{v}"),',
+    "Rust raw": lambda n, v: f'let {n} = r#"{v}"#;',
+    "setter": lambda n, v: f'source.set{n}("{v}");',
+    "JSON list": lambda n, v: json.dumps({n: [v]}),
+    "Terraform": lambda n, v: f'variable "{n}" {{\n  default = "{v}"\n}}',
+    "gh secret": lambda n, v: f'gh secret set {n} --body "{v}"',
+    "columns": lambda n, v: f"{n:<30}{v}",
+    "cat -A": lambda n, v: f"PORT=1$\n{n}={v}$\nDEBUG=1$",
+    "box": lambda n, v: f"│ {n} │ {v} │",
     "prose, is": lambda n, v: f"The {n} is `{v}`, please use it.",
 }
 
@@ -184,6 +255,8 @@ ALONE: dict[str, Form] = {
     "curl Bearer": lambda n, v: f'curl -H "Authorization: Bearer {v}" https://api.internal',
     "Cookie": lambda n, v: f"Cookie: theme=dark; sessionid={v}; lang=en",
     "Set-Cookie": lambda n, v: f"Set-Cookie: session={v}; Path=/; HttpOnly",
+    "curl -b": lambda n, v: f"curl -b 'sid={v}' https://api.internal",
+    "curl --cookie": lambda n, v: f'curl --cookie "lang=en; sid={v}" https://api.internal',
     "curl cookie": lambda n, v: f"curl -b 'a=1' -H 'Cookie: sid={v}' https://api.internal",
 }
 
@@ -213,6 +286,18 @@ PASSWORDS: dict[str, Form] = {
     "PGPASSWORD": lambda n, v: f"PGPASSWORD={v} psql -h db",
     "JDBC": lambda n, v: f"jdbc:mysql://db:3306/main?user=ada&password={v}&useSSL=false",
     "address": lambda n, v: f"https://ada:{v}@git.internal/repo.git",
+    "address, with signs": lambda n, v: (
+        f"postgres://ada:ab@{v}@db.internal/main postgres://ada:7xQ${v}9*@db.internal/main"
+    ),
+    "SQL password": lambda n, v: f"CREATE USER ada WITH PASSWORD '{v}';",
+    "SQL identified": lambda n, v: f"CREATE USER 'ada'@'%' IDENTIFIED BY '{v}';",
+    "requirepass": lambda n, v: f"port 6379\nrequirepass {v}\n",
+    "SSHPASS": lambda n, v: f"SSHPASS={v} sshpass -e ssh host",
+    "storepass": lambda n, v: f"keytool -list -storepass {v} -keystore a.jks",
+    "passin": lambda n, v: f"openssl rsa -in k.pem -passin pass:{v}",
+    "sqlcmd -P": lambda n, v: f"sqlcmd -S db -U sa -P '{v}' -Q 'select 1'",
+    "pass": lambda n, v: f'auth: {{ user: "ada", pass: "{v}" }}',
+    "HTTPBasicAuth": lambda n, v: f"HTTPBasicAuth('ada', '{v}')",
 }
 
 
@@ -241,6 +326,24 @@ WAYS: dict[str, Way] = {
     "diff, removed": lambda text: "\n".join(f"-{line}" for line in text.splitlines()),
     "quoted": lambda text: "\n".join(f"> {line}" for line in text.splitlines()),
 }
+
+LISTINGS: dict[str, Way] = {
+    "cat -A": lambda text: _each(text, lambda n, line: f"{line}$"),
+    "bat": lambda text: _each(text, lambda n, line: f"{n:4} │ {line}"),
+    "box": lambda text: _each(text, lambda n, line: f"│ {line:<72} │"),
+    "log": lambda text: _each(text, lambda n, line: f"2026-01-02T03:04:05Z app[1]: {line}"),
+    "git blame": lambda text: _each(text, lambda n, line: f"^3f2a1b9 (Ada L 2026-01-02 10:11:12 +0100 {n:3}) {line}"),
+    "grep on Windows": lambda text: _each(text, lambda n, line: rf"C:\keys\a.txt:{n}:{line}"),
+    "Read of an agent, in ASCII JSON": lambda text: json.dumps(_each(text, lambda n, line: f"{n:6}→{line}")),
+    "entities": lambda text: text.replace("\n", "&#10;"),
+    "numbers for line ends": lambda text: text.replace("\n", "\\u000a"),
+}
+"""Ways in which a key is shown that has its first line or its last."""
+
+
+def _each(text: str, show: Callable[[int, str], str]) -> str:
+    return "\n".join(show(number, line) for number, line in enumerate(text.splitlines(), 1))
+
 
 _BROKEN = {
     "backslash": lambda a, b: f"{a}\\\n{b}",
@@ -294,10 +397,13 @@ def is_decidable(secret: Secret, form: str) -> bool:
     if secret.sort == "phrase":
         return form not in ("prose, is",)
     if secret.kind == "Django key":
-        # Its signs end a bare value in every one of these languages, so it stands there in quotes.
-        return any(mark in ASSIGNMENTS[form]("N", "§") for mark in ('"§"', "'§'")) or form == "query"
+        # Other signs end a bare value in these languages, so it stands there in quotes.
+        return form not in ("shell default", "sed", "flag", "shell, many", "cat -A", "connection string")
     if secret.sort == "dsn" and form == "query":
         return "://" in secret.value
+    if secret.sort.startswith("in "):
+        # In an address its own signs are escaped, and a value with spaces stands in quotes.
+        return form not in ("query", "Dockerfile", "flag", "sed", "shell default")
     return True
 
 
@@ -310,7 +416,8 @@ def samples(kind: str, random_: random.Random) -> Iterator[Sample]:
     for form, write in ASSIGNMENTS.items():
         secret = make(kind, random_)
         if is_decidable(secret, form):
-            yield _sample(secret, form, write(secret.name, secret.value), quote(secret.value, safe=""))
+            traces = () if secret.sort.startswith("in ") else (quote(secret.value, safe=""),)
+            yield _sample(secret, form, write(secret.name, secret.value), *traces)
     for way, show in list(WAYS.items())[1:]:
         secret = make(kind, random_)
         yield _sample(secret, way, show(f'first\n{secret.name}="{secret.value}"\nlast'))
@@ -335,6 +442,8 @@ def _by_sort(kind: str, random_: random.Random) -> Iterator[Sample]:
 def is_left(sample: Sample, shown: str) -> bool:
     """Whether so much of the secret can still be read that it is a leak."""
     value = sample.secret.value
+    if sample.secret.sort.startswith("in "):
+        value = sample.secret.sort.removeprefix("in ")
     if sample.secret.sort == "dsn":
         value = value.split("@")[0].split(":")[-1]
     shown = PLACEHOLDER.sub("", shown)

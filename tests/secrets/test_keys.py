@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from muniment.secrets import find, redact
-from tests.secrets.planted import PLACEHOLDER, WAYS
+from tests.secrets.planted import LISTINGS, PLACEHOLDER, WAYS
 
 KEY = b"k" * 32
 SEEDS = range(2)
@@ -49,14 +49,17 @@ def left(text: str, lines: list[str]) -> list[str]:
     return [line for line in lines if any(line[at : at + 8] in shown for at in range(max(1, len(line) - 7)))]
 
 
+LINE_BREAKS = ("entities", "numbers for line ends")
+"""Ways that leave no lines, so that only both ends tell where a key lies."""
+EVERY_WAY = WAYS | LISTINGS
 cases = pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind in HEADS for seed in SEEDS])
 
 
 @cases
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", EVERY_WAY)
 def test_a_whole_key_goes(kind: str, seed: int, way: str) -> None:
     lines = body(kind, random.Random(f"{kind} {seed}"))
-    assert left(WAYS[way](f"$ cat key.pem\n{pem(kind, lines)}$ ls"), lines) == []
+    assert left(EVERY_WAY[way](f"$ cat key.pem\n{pem(kind, lines)}$ ls"), lines) == []
 
 
 @cases
@@ -71,13 +74,13 @@ def test_a_key_whose_listing_ends_early_goes(kind: str, seed: int, way: str) -> 
 
 
 @cases
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in EVERY_WAY if way not in LINE_BREAKS])
 def test_a_key_whose_listing_begins_late_goes(kind: str, seed: int, way: str) -> None:
     random_ = random.Random(f"{kind} {seed} begin")
     lines = body(kind, random_)
     kept = lines[random_.randrange(len(lines)) :] if not kind.startswith("PGP") else lines[random_.randrange(20) :]
     text = "\n".join(kept) + f"\n-----END {kind}-----"
-    assert left(WAYS[way](f"$ tail key.pem\n{text}\n$ ls"), [line for line in kept if len(line) > 8]) == []
+    assert left(EVERY_WAY[way](f"$ tail key.pem\n{text}\n$ ls"), [line for line in kept if len(line) > 8]) == []
 
 
 @pytest.mark.parametrize("kind", KNOWN_BY_HEAD)
@@ -87,12 +90,36 @@ def test_a_key_without_begin_and_end_goes_by_its_content(kind: str, way: str) ->
     assert left(WAYS[way]("the key:\n" + "\n".join(lines) + "\n\nthat was it"), lines) == []
 
 
+@pytest.mark.parametrize("curve", ["307402010104200", "3082013a0201000241"])
+def test_a_short_key_without_begin_and_end_goes(curve: str) -> None:
+    """Of secp256k1, and of RSA with 512 bits."""
+    data = bytes.fromhex(curve + "0" * (len(curve) % 2)) + random.Random(curve).randbytes(110)
+    lines = textwrap.wrap(base64.b64encode(data).decode(), 64)
+    assert left("the key:\n" + "\n".join(lines) + "\n", lines) == []
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_key_in_hexadecimal_digits_goes(kind: str) -> None:
+    text = pem(kind, body(kind, random.Random(kind)))
+    code = text.encode().hex()
+    shown = PLACEHOLDER.sub("", redact(f"dump: {code}", KEY)[0])
+    assert code[200:260] not in shown
+    assert code[-260:-200] not in shown
+    pieces = [text.encode()[at : at + 16] for at in range(0, len(text), 16)]
+    dump = "\n".join(
+        f"{16 * n:08x}: {piece.hex(' ', 2):<40} {piece.decode().replace(chr(10), '.')}"
+        for n, piece in enumerate(pieces)
+    )
+    shown = PLACEHOLDER.sub("", redact(dump, KEY)[0])
+    assert not any(piece.decode() in shown for piece in pieces[4:-4] if b"\n" not in piece)
+
+
 @cases
 @pytest.mark.parametrize("width", [0, 64, 76])
 def test_a_key_in_base64_goes(kind: str, seed: int, width: int) -> None:
     whole = base64.b64encode(pem(kind, body(kind, random.Random(f"{kind} {seed}"))).encode()).decode()
     code = textwrap.wrap(whole, width) if width else [whole]
-    for way in ("as it is", "JSON in JSON", "cat -n", "diff, added"):
+    for way in ("as it is", "JSON in JSON", "cat -n", "diff, added", "grep of files"):
         assert left(WAYS[way]("  tls.key: " + "\n".join(code)), code[1:-1] if width else [whole[60:-60]]) == [], way
 
 

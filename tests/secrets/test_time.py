@@ -55,6 +55,11 @@ TEXTS = {
     "colours": "\x1b[32m\x1b[0m",
     "curl without a password": "curl -s ",
     "rows of a table": "| password | x |\n",
+    "Wi-Fi codes without a password": "WIFI:a abcdefgh ",
+    "nmcli without a password": "nmcli a abcdefgh ",
+    "paths that begin like a token": "/gh" + "p_abcdefg",
+    "entities": "&quot;a&quot; ",
+    "frames": "\u2502 a \u2502\n",
 }
 
 
@@ -123,3 +128,34 @@ def test_a_text_of_secrets_costs_its_secrets(work: dict[str, int]) -> None:
     found = find(text)
     assert len(found) > 5 * len(LINES)
     assert work["searches"] <= 40 * len(found) + MOST_SEARCHES * len(text)
+
+
+GROWING = {
+    "Wi-Fi codes": "WIFI:a abcdefgh ",
+    "nmcli": "nmcli a abcdefgh ",
+    "wpa_passphrase": "wpa_passphrase home examplepass ",
+    "curl and sshpass": "curl -s x sshpass -p example ",
+    "mysql": "mysql -e x -pexample ",
+    "empty names on lines": "+API_KEY=\n",
+    "names in one word": "secret=+a1+",
+    "names and texts": "api_key: get_the_value ",
+    "paths that begin like a token": "/gh" + "p_abcdefg",
+    "heads of keys": "-----BEGIN PRIVATE KEY-----\n",
+    "ends of keys": "> x\n> -----END PRIVATE KEY-----\n",
+    "JSON of many secrets": '{"tokens":{"a":"§"}},',
+}
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_four_times_the_text_is_four_times_the_work(kind: str, work: dict[str, int]) -> None:
+    """Growth is compared and not time: on one long line, and with one real secret at its end."""
+    costs: list[int] = []
+    for size in (20_000, 80_000):
+        piece = GROWING[kind]
+        text = piece * (size // len(piece)) + " password=" + plant("password", _random).secret
+        for cached in (scan._judged, assignments._judged):
+            cached.cache_clear()
+        work["bytes"] = 0
+        find(text)
+        costs.append(work["bytes"])
+    assert costs[1] <= 5 * costs[0]

@@ -14,5 +14,8 @@ from muniment.secrets.redactor import Redactor as Redactor
 from muniment.secrets.rule import Rule as Rule
 from muniment.secrets.rules import RULES as RULES
 from muniment.secrets.scan import Finding as Finding
-from muniment.secrets.scan import find as find
+from muniment.secrets.values import find_text
 from muniment.secrets.values import find_value as find_value
+
+find = find_text
+"""Where the secrets of a text are."""

@@ -1,4 +1,4 @@
-"""Readings of what is written in a code: base64, and addresses with their signs as `%2F`.
+"""Readings of what is written in a code: base64, hexadecimal digits, and addresses with their signs as `%2F`.
 
 All pieces that look so are decoded into one text, which is searched once. Base64 has to decode to plain text; pictures,
 programs and hashes do not. It may be broken into lines. One layer is removed at a time.
@@ -21,12 +21,17 @@ _APART = b"\n\x00\n"
 """Between two pieces: no secret reaches over it."""
 _FEWEST = 6
 """Groups of four signs that must be text: as much as holds the shortest secret worth finding, eighteen bytes."""
+_FEWEST_DIGITS = 48
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_PREFIX = r"[ \t]*(?:[0-9]{1,7}(?:\t|:|\xe2\x86\x92))?[ \t>|\"'#-]{0,8}"
+_PREFIX = r"[ \t]*(?:[\w./@~-]{1,200}:)?(?:[0-9]{1,7}(?:\t|:|\xe2\x86\x92))?[ \t>|\"'#-]{0,8}"
 """What a listing writes before a line."""
-_LINE = re.compile(rb"(?:\A|[^A-Za-z0-9+/]|\n" + _PREFIX.encode("ascii") + rb")([A-Za-z0-9+/]+)")
+_LINE = re.compile(rb"(?:\n" + _PREFIX.encode("ascii") + rb"|\A|[^A-Za-z0-9+/])([A-Za-z0-9+/]+)")
 _MARK = re.compile(rb"%(?=[0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%[0-9A-Fa-f]{2}")
+
+_DIGITS = re.compile(
+    rb"(?m)^(?:[0-9a-f]{7,8}:? {1,2})((?:[0-9A-Fa-f]{2} {0,2}){1,16})|(?<![0-9A-Za-z])([0-9A-Fa-f]{48,})"
+)
 
 Places = Callable[[int, int], Span]
 Piece = tuple[int, bytes, Places]
@@ -34,8 +39,8 @@ Piece = tuple[int, bytes, Places]
 
 
 def read(data: bytes) -> Iterator[View]:
-    """What the pieces in base64 say, and what the addresses say."""
-    for pieces in (_in_base64, _in_addresses):
+    """What the pieces in base64 say, those in hexadecimal digits, and the addresses."""
+    for pieces in (_in_base64, _in_hex, _in_addresses):
         if found := list(pieces(data)):
             yield _view(found)
 
@@ -58,6 +63,8 @@ def _view(pieces: list[Piece]) -> View:
 
 
 def _in_base64(data: bytes) -> Iterator[Piece]:
+    if len(data) < 4 * _FEWEST:
+        return
     for start, end in _base64().every(data):
         lines = list(_lines(data, start, end))
         signs = b"".join(data[first:last] for first, last in lines)
@@ -71,7 +78,7 @@ def _lines(data: bytes, start: int, end: int) -> Iterator[Span]:
     for line in _LINE.finditer(data, start, end):
         first, last = line.span(1)
         padding = data[last : last + 2].count(b"=")
-        is_added = first > start + 1 and (last + padding - first) % 4 == 1 and data[first] == ord("+")
+        is_added = (last + padding - first) % 4 == 1 and data[first] == ord("+")
         yield first + is_added, last
 
 
@@ -84,6 +91,32 @@ def _among_lines(lines: list[Span]) -> Places:
         return min(lines[number][0] + sign - counts[number], lines[-1][1] - 1)
 
     return lambda first, last: (place(first // 3 * 4), place(-(-last // 3) * 4 - 1) + 1)
+
+
+def _in_hex(data: bytes) -> Iterator[Piece]:
+    """Text as hexadecimal digits, in one word or in the lines of `xxd` and `hexdump -C`."""
+    if len(data) < _FEWEST_DIGITS:
+        return
+    for start, end in _hex().every(data):
+        digits = [found.span(found.lastindex or 0) for found in _DIGITS.finditer(data, start, end)]
+        said = b"".join(data[first:last].replace(b" ", b"") for first, last in digits)
+        # A whole line goes: what stands beside its digits says the same in letters.
+        yield 0, bytes.fromhex(said[: len(said) // 2 * 2].decode("ascii")), _among_digits(data, digits, end)
+
+
+def _among_digits(data: bytes, digits: list[Span], end: int) -> Places:
+    counts = list(
+        accumulate(((last - first - data.count(b" ", first, last)) // 2 for first, last in digits), initial=0)
+    )
+
+    def places(first: int, last: int) -> Span:
+        begin = min(bisect_right(counts, first), len(digits)) - 1
+        final = min(bisect_right(counts, last - 1), len(digits)) - 1
+        if len(digits) == 1:
+            return digits[0][0] + 2 * first, digits[0][0] + 2 * last
+        return digits[begin][0], digits[final + 1][0] if final + 1 < len(digits) else end
+
+    return places
 
 
 def _in_addresses(data: bytes) -> Iterator[Piece]:
@@ -124,7 +157,15 @@ def _base64() -> Pattern:
     text = f"(?:{first}{second}{third}[A-Za-z0-9+/])"
     line = r"[A-Za-z0-9+/]{16,}"
     more = rf"(?:[\"']?\r?\n{_PREFIX}{line})*(?:[\"']?\r?\n{_PREFIX}[A-Za-z0-9+/]{{2,15}}={{0,2}})?"
-    return Pattern(rf"(?:\A|[^A-Za-z0-9+/]){text}{{{_FEWEST},}}[A-Za-z0-9+/]*{more}={{0,2}}", groups=False)
+    return Pattern(rf"(?:\A|[^A-Za-z0-9+/])\+?{text}{{{_FEWEST},}}[A-Za-z0-9+/]*{more}={{0,2}}", groups=False)
+
+
+@cache
+def _hex() -> Pattern:
+    """Bytes that are text: from the space to the tilde, and ends of lines."""
+    byte = "(?:[2-7][0-9A-Fa-f]|0[9AaDd])"
+    line = rf"[0-9a-f]{{7,8}}:?[ ]{{1,2}}(?:{byte}[ ]{{0,2}}){{1,16}}(?:  ?[^\n]{{0,18}})?(?:\n|\z)"
+    return Pattern(rf"(?:\A|[^0-9A-Za-z]){byte}{{{_FEWEST_DIGITS // 2},}}|(?m:^){line}{line}(?:{line})+", groups=False)
 
 
 @cache

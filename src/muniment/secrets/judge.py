@@ -39,17 +39,20 @@ _FILLER = re.compile(r"x{4}|X{4}|\*{3}|\.{3}|…|_{4}|-{4}")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _EXPRESSION = re.compile(
     r"[<{]|[$%@&#*](?:[{(]|[\w.:-]*%?$)|(?:process|os|env|self|this|config|settings|secrets|vars|data|args|options|params|request|response)\.|"
-    r"(?:sha\d+|md5)[-:=]|[~.]{0,2}/|[a-z]+://|[A-Z]:\\|https?:|file:|op://|0x[0-9a-f]{40}$",
+    r"(?:sha\d+|md5)[-:=]|[~.]{1,2}/|[a-z]+://|[A-Z]:\\|https?:|file:|op://|0x[0-9a-f]{40}$",
     re.IGNORECASE,
 )
+_BASE64_PATH = re.compile(r"/[A-Za-z0-9+/]{19,}={0,2}")
+"""Base64 that begins with a slash, as one key in sixty-four does; a path has dots, dashes or words."""
 _TEMPLATE = re.compile(r"\$\{|\{\{|#\{")
 _HARMLESS_NAME = re.compile(
     r"(?:^|[^a-z])(?:next|page|cursor|continuation|sync|resume|csrf|xsrf|cancel\w*|public|pub|cache|idempotency|sort|partition|"
     r"primary|foreign|stop|pad|eos|bos|unk|mask|sep|input|output|max|min|num|total|prompt|completion|design)[-_ ]?"
     r"(?:page[-_]?)?(?:token|key|secret)|"
-    r"(?:token|key|secret|password|credential)s?[-_.]?(?:s\b|id|ids|type|count|limit|name|path|file|hash|sha\d*|digest|"
+    r"(?:(?:token|key|secret|password)s\b|"
+    r"(?:token|key|secret|password|credential)s?[-_.]?(?:id|ids|type|count|limit|name|path|file|hash|sha\d*|digest|"
     r"fingerprint|length|size|url|uri|usage|arn|ref|version|budget|regex|pattern|index|manager|store|class|field|label|"
-    r"izer|ize|endpoint|expir\w*)[\"'\\`]*\s*[=:,]",
+    r"izer|ize|endpoint|expir\w*))[\"'\\`]*\s*[=:,]",
     re.IGNORECASE,
 )
 _GRAMMAR_WORDS = (
@@ -59,21 +62,31 @@ _GRAMMAR_WORDS = (
 )
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 """Words that sentences need and that no generator of passphrases has, or seldom."""
+_PROGRAM_WORDS = "int float str bool abs neg pos char null true false void self def var func args index"
+_NO_SEED = frozenset(_PROGRAM_WORDS.split())
+"""Words of programs, which no list of words for wallets has."""
 _SPEAKS_OF_SECRETS = re.compile(
     r"passw|passphrase|secret|token|credential|\b(?:login|users?|auth\w*|keys?|reset|hash\w*|fields?|input|files?)\b"
 )
+_NEXT_IN_LIST = re.compile(r",\s*\n[^:=]*$")
+_PHRASE_WORD = re.compile("[0-9]{0,4}[a-z]{3,14}[0-9]{0,4}")
+_PHRASE_PART = re.compile("[a-z]{3,14}|[a-z]*[0-9]{1,4}[a-z]*")
+_CAPITALS = re.compile("[A-Z]{2}[a-z]|[a-z][A-Z]{2}")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _KEY_NAME = re.compile(
     r"(?:(?:api|access|auth|secret|private|signing|encryption|master|license|service|deploy|admin|app|client|bot|bearer|"
-    r"refresh|webhook|account|subscription)[-_ ]?(?:key|secret|token)|secret|password|passwd|bearer)[^\w-]*"
-    r"(?:(?:value|string|str|static|is|was|bearer|token|String::from)[^\w-]*)*$",
+    r"refresh|webhook|account|subscription)[-_. ]{0,2}(?:key|secret|token)|secret|passw\w{2,3}|pwd|bearer|"
+    r"identified by)\W*"
+    r"(?:(?:value|val|string|str|static|is|was|bearer|token|String::from|final|optional|option|some|ok|secret|secretstr|"
+    r"field|default|defaultvalue|bytes|current|new|body|key|td|code|dd|tobe|toequal|convertto|securestring|b|r|u|f)\W*)*$",
     re.IGNORECASE,
 )
 """Names under which a UUID is a key and not the number of something."""
 _DEFAULTS = (
     "password passwd pass pwd passw0rd password1 password123 secret s3cret hunter2 admin admin123 root toor user "
     "username guest test test123 testing tester postgres mysql mongo redis rabbitmq minio minioadmin changeit letmein "
-    "qwerty default none null nil undefined true false empty token key pw p x xxx pat api apikey credentials value"
+    "qwerty abc xyz default none null nil undefined true false empty token key pw p x xxx pat api apikey credentials "
+    "value"
 )
 _TRIVIAL = frozenset(_DEFAULTS.split())
 
@@ -87,6 +100,7 @@ _KNOWN = frozenset(
         "czZCaGRSa3F0MzpnWDFmQmF0M2JW",
         "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
         "QWxhZGRpbjpPcGVuU2VzYW1l",
+        "ad180jjd733klru7",
         "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
         "c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721",
     ]
@@ -110,14 +124,14 @@ def is_value(secret: str, name: str) -> bool:
         return False
     if _UUID.fullmatch(secret):
         return bool(_KEY_NAME.search(name)) and not _HARMLESS_NAME.search(name) and not is_placeholder(secret)
-    return (
+    return (  # what costs least comes first
         len(secret) >= 16
+        and _mixes_signs(secret)
+        and not _is_expression(secret)
+        and not is_wordy(secret)
+        and entropy(secret) >= 3
         and not is_placeholder(secret)
         and not _HARMLESS_NAME.search(name)
-        and not _EXPRESSION.match(secret)
-        and entropy(secret) >= 3
-        and _mixes_signs(secret)
-        and not is_wordy(secret)
     )
 
 
@@ -134,25 +148,60 @@ def is_named(secret: str, name: str) -> bool:
     return is_token(secret, name) and not _HARMLESS_NAME.search(name) and not (secret.isalpha() and secret.islower())
 
 
+def _is_expression(secret: str) -> bool:
+    """A variable, an attribute, an address or a path instead of a value."""
+    if secret.startswith("/"):
+        few = secret.count("/") <= 2 + len(secret) // 16 or secret.endswith("=")
+        is_random = _BASE64_PATH.fullmatch(secret) and few
+        has_mixed = _CAPITALS.search(secret) or (re.search("[0-9]", secret) and re.search("[A-Z]", secret))
+        return not is_random or is_wordy(secret) or not has_mixed
+    if secret[:1] in "#@&*%" and len(secret) >= 10 and _is_mixed(secret[1:]) and not is_wordy(secret):
+        return False  # an anchor, a mention or a reference is made of words
+    return bool(_EXPRESSION.match(secret))
+
+
 def is_password(secret: str, name: str) -> bool:
     """A password that is not a word: people choose them, so less is asked of it than of a token."""
-    kinds = sum(map(bool, (re.search(p, secret) for p in ("[a-z]", "[A-Z]", "[0-9]", r"[^\sA-Za-z0-9_.:/-]"))))
     return is_value(secret, name) or (
-        kinds >= 3
-        and len(secret) >= 10
+        len(secret) >= 10
+        and (_is_mixed(secret) or _is_letters(secret))
+        and not _is_expression(secret)
+        and not is_wordy(secret)
+        and entropy(secret) >= 2.8
+        and not _TEMPLATE.search(secret)
         and not is_trivial(secret)
         and not _HARMLESS_NAME.search(name)
-        and not _EXPRESSION.match(secret)
-        and not _TEMPLATE.search(secret)
-        and entropy(secret) >= 2.8
-        and not is_wordy(secret)
     )
+
+
+def _is_mixed(secret: str) -> bool:
+    """Signs of three sorts or more."""
+    return sum(map(bool, (re.search(p, secret) for p in ("[a-z]", "[A-Z]", "[0-9]", r"[^\sA-Za-z0-9_.:/-]")))) >= 3
+
+
+def _is_letters(secret: str) -> bool:
+    """Letters alone, of both cases in an order that no name has: chance gives one password in ten no digit."""
+    changes = sum(a.islower() != b.islower() for a, b in pairwise(secret))
+    is_unlike_names = changes * 2 >= len(secret) or (changes >= 2 and bool(_CAPITALS.search(secret)))
+    return len(secret) >= 12 and secret.isalpha() and is_unlike_names
 
 
 def is_given_password(secret: str, name: str) -> bool:
     """A password in a place where nothing else can stand: anything but a placeholder or a default."""
     user = re.split(r"//|[\s\"']", name.removesuffix(":"))[-1]
-    return secret != user and not is_trivial(secret) and not re.search(r"[${}<>*()\[\]]|%[sd]\b", secret)
+    if secret == user or is_trivial(secret) or re.search(r"[{}<>\[\]]|\$\(|%[sd]\b", secret):
+        return False
+    # Variables and patterns have these signs too; a generator has mixed them with others.
+    return not re.search(r"[$*()]", secret) or (
+        len(secret) >= 10 and _is_mixed(secret) and bool(re.search("[0-9]", secret)) and not is_wordy(secret)
+    )
+
+
+def is_address_password(secret: str, name: str) -> bool:
+    """A password between `user:` and `@`. With a slash it may be a port and a path, so it has to be random."""
+    if "/" not in secret:
+        return is_given_password(secret, name)
+    return not secret.split("/")[0].isdigit() and is_given_password(secret, name) and is_password(secret, "")
 
 
 def is_basic(secret: str, name: str) -> bool:
@@ -190,13 +239,18 @@ def is_base58_key(secret: str, name: str) -> bool:
 
 def is_mnemonic(secret: str, name: str) -> bool:
     """Twelve to twenty-four words of a wallet: a multiple of three, hardly one twice, none that only grammar needs."""
-    words = re.split("[ ,]+", secret)
+    words = re.findall("[a-z]+", secret)
     return (
         len(words) in (12, 15, 18, 21, 24)
         and len(set(words)) >= len(words) - 2
-        and not _GRAMMAR.intersection(words)
+        and not (_GRAMMAR | _NO_SEED).intersection(words)
         and all(3 <= len(word) <= 8 for word in words)
     )
+
+
+def is_grammar(word: str) -> bool:
+    """Whether a word is one that sentences need."""
+    return word.lower() in _GRAMMAR
 
 
 def is_passphrase(secret: str, name: str) -> bool:
@@ -204,13 +258,15 @@ def is_passphrase(secret: str, name: str) -> bool:
     words = re.split("[ _.-]", secret.lower())
     return (
         len(words) >= 4
-        and all(3 <= len(word) <= 10 and word.isalpha() for word in words[:4])
+        and not _NEXT_IN_LIST.search(name)
+        and sum(map(bool, map(_PHRASE_WORD.fullmatch, words))) >= 4
+        and all(map(_PHRASE_PART.fullmatch, words))
         and len(set(words)) == len(words)
         and not _GRAMMAR.intersection(words)
         and not _PLACEHOLDER.search(secret.lower())
         and not _SPEAKS_OF_SECRETS.search(" ".join(words))
         and not _HARMLESS_NAME.search(name)
-        and not _EXPRESSION.match(secret)
+        and not _is_expression(secret)
     )
 
 

@@ -13,7 +13,8 @@ import os
 from msgspec import Struct
 
 from muniment.secrets.rule import Rule
-from muniment.secrets.scan import Finding, find
+from muniment.secrets.scan import Finding
+from muniment.secrets.values import find_text
 
 TAG_DIGITS = 8
 
@@ -33,7 +34,7 @@ class Replacement(Struct, frozen=True, gc=False):
 
 def redact(text: str, key: bytes) -> tuple[str, list[Finding]]:
     """The text with placeholders, and where in the given text the secrets stood."""
-    found = find(text)
+    found = find_text(text)
     placed = [Replacement(f.start, f.end, written(f.rule, tag(text[f.start : f.end], key))) for f in found]
     return replaced(text, placed), found
 

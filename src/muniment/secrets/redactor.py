@@ -14,6 +14,8 @@ anything is cut out of it: half a key is not recognised as one.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -21,11 +23,17 @@ from msgspec import Struct, structs
 
 from muniment.model import Round
 from muniment.model.words import CUT, SUMMARY_CHARS
+from muniment.secrets.fragments import iter_fragments
 from muniment.secrets.redact import TAG_DIGITS, Replacement, replaced, tag, written
+from muniment.secrets.rules import RULES
+from muniment.secrets.scan import PLACEHOLDER, SHORTEST
 from muniment.secrets.values import find_named, with_strings
 
 S = TypeVar("S", bound=Struct)
 Show = Callable[[str, str], str]
+FRAGMENT = next(rule for rule in RULES if rule.id == "passphrase")
+"""The rule under which a part of a secret is taken out of a line."""
+_PLACEHOLDER = re.compile(rf"({PLACEHOLDER})")
 SHORTEST_CUT = 40
 """Characters of the shortest line that we cut: a title such as `Loading…` is whole."""
 
@@ -35,8 +43,8 @@ class Redactor:
 
     def __init__(self, key: bytes | None = None, active: bool = True) -> None:
         self.key, self.active = key, active
-        self.tags: dict[str, str] = {}
-        """Every secret that was met, with its tag."""
+        self.tags: dict[bytes, str] = {}
+        """The tag of every secret that was met, by its hash: a server that runs for weeks must not collect secrets."""
         self.taken = 0
         """How many were taken out so far, equal ones counted again."""
 
@@ -63,11 +71,26 @@ class Redactor:
         return [Replacement(f.start, f.end, written(f.rule, self._tag(text[f.start : f.end]))) for f in found]
 
     def line(self, text: str, name: str = "") -> str:
-        """Return a title, preview or summary without secrets. One that was cut where it was made loses its last word,
-        which may be the beginning of a secret."""
-        if self.active and len(text) >= SHORTEST_CUT and (text.endswith(CUT) or len(text) == SUMMARY_CHARS):
-            text = f"{text.removesuffix(CUT).rstrip().rpartition(' ')[0]}{CUT}"
-        return self.text(text, name)
+        """Return a title, preview or summary without secrets. It was made by joining lines, and perhaps cut, so it may
+        show a part of a secret: words that look like one go, and of a cut line the last word."""
+        if not self.active or len(text) < SHORTEST:
+            return text
+        is_cut = len(text) >= SHORTEST_CUT and (text.endswith(CUT) or len(text) == SUMMARY_CHARS)
+        if is_cut:
+            text = text.removesuffix(CUT).rstrip().rpartition(" ")[0]
+        shown = self.text(text, name)
+        return self._hide_fragments(shown, is_cut) + (CUT if is_cut else "")
+
+    def _hide_fragments(self, line: str, is_cut: bool) -> str:
+        """Return a line without parts of secrets; placeholders of whole ones stay."""
+        pieces = _PLACEHOLDER.split(line)
+        for number in range(0, len(pieces), 2):
+            piece = pieces[number]
+            spans = iter_fragments(piece, is_cut and number == len(pieces) - 1)
+            places = [Replacement(a, b, written(FRAGMENT, self._tag(piece[a:b]))) for a, b in spans]
+            self.taken += len(places)
+            pieces[number] = replaced(piece, places)
+        return "".join(pieces)
 
     def value(self, value: Any) -> Any:
         """Return the same for anything made of JSON; what was given is not changed."""
@@ -112,7 +135,8 @@ class Redactor:
         return with_strings(member, show) if isinstance(member, (dict, list)) else member
 
     def _tag(self, secret: str) -> str:
-        if secret not in self.tags:
+        met = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+        if met not in self.tags:
             number = f"{len(self.tags) + 1:0{TAG_DIGITS}x}"
-            self.tags[secret] = number if self.key is None else tag(secret, self.key)
-        return self.tags[secret]
+            self.tags[met] = number if self.key is None else tag(secret, self.key)
+        return self.tags[met]

@@ -36,7 +36,9 @@ class Pass(Enum):
     """It does not begin in the middle of a word."""
     ANYWHERE = "anywhere"
     BLOCKS = "blocks"
-    """Several lines, or a whole command line."""
+    """Several lines."""
+    COMMANDS = "commands"
+    """An option somewhere behind the name of a program, on one line."""
     NAMES = "names"
     """It is known by the name it is given; see `assignments`."""
 
@@ -69,6 +71,8 @@ class Finding(Struct, frozen=True):
     rule: Rule
     start: int
     end: int
+    lead: int = -1
+    """Where that begins which gives the secret away: a name, a scheme, a command; -1 if it is the secret itself."""
 
 
 def token(id_: str, family: str, starts: str, then: str, check: Check = judge.is_token) -> Rule:
@@ -80,6 +84,11 @@ def token(id_: str, family: str, starts: str, then: str, check: Check = judge.is
 def anywhere(id_: str, family: str, begins: str, then: str, check: Check = judge.is_token) -> Rule:
     """A secret beside something that gives it away, in the middle of a word or not."""
     return Rule(id_, family, begins, then, search=Pass.ANYWHERE, check=check)
+
+
+def command(id_: str, family: str, begins: str, then: str, check: Check = judge.is_given_password) -> Rule:
+    """A secret among the words of a command line, which begins with the name of a program."""
+    return Rule(id_, family, begins, then, search=Pass.COMMANDS, check=check)
 
 
 def block(id_: str, family: str, begins: str, then: str, check: Check = judge.is_given_password) -> Rule:

@@ -12,11 +12,12 @@ from functools import cache, lru_cache
 
 from msgspec import structs
 
-from muniment.secrets import assignments, encoded, views
+from muniment.secrets import assignments, encoded, listings, views
 from muniment.secrets.pattern import Pattern
 from muniment.secrets.rule import Finding as Finding
 from muniment.secrets.rule import Pass, Rule
 from muniment.secrets.rules import RULES
+from muniment.secrets.spellings import WHOLE
 
 PLACEHOLDER = r"\[redacted:[a-z0-9-]{1,40}:[0-9a-f]{8}\]"
 SHORTEST = 10
@@ -24,6 +25,11 @@ SHORTEST = 10
 LEAD_BYTES = 32
 """How much of what stands before a beginning may tell what it is."""
 LONGEST_TOKEN = 8192
+BEGINNINGS_IN_TOKEN = 3
+"""A token holds at most two other beginnings: the second part of a signed token begins like the first."""
+LONGEST_COMMAND = 2000
+SHORT_TEXT = 4096
+"""Bytes of a text for which calling the automata takes longer than running them; one for all is asked first."""
 JUDGED_BYTES = 4096
 """How much of a long secret is looked at to tell whether it is one."""
 LAYERS = 2
@@ -44,7 +50,7 @@ def find(text: str) -> list[Finding]:
         return []
     if b"[redacted:" in data:
         found = _outside(found, list(_compiled(PLACEHOLDER).every(data)))
-    merged = _merged([_whole_signs(data, finding) for finding in found])
+    merged = merge([_whole_signs(data, finding) for finding in found])
     return merged if text.isascii() else _in_signs(data, merged)
 
 
@@ -65,17 +71,24 @@ def _in_codes(data: bytes, layers: int) -> Iterator[Finding]:
 
 
 def _placed(view: views.View, found: Iterable[Finding]) -> Iterator[Finding]:
-    """What was found in a reading, with its place in the text."""
+    """What was found in a reading, with its place in the text. Where lines were joined, the joint has to lie in the
+    secret or in what gives it away: an address may be broken in the name of its user."""
     for finding in found:
         start, end = view.place(finding.start, finding.end)
-        if not view.joints or end - start > finding.end - finding.start:
+        lead = finding.lead if 0 <= finding.lead < finding.start else finding.start
+        if not view.joints or end - view.place(lead, finding.end)[0] > finding.end - lead:
             yield Finding(finding.rule, start, end)
 
 
 def _plain(data: bytes) -> Iterator[Finding]:
+    yield from _pass(data, Pass.BLOCKS)
+    yield from listings.find(data)
+    if len(data) < SHORT_TEXT and not _any_automaton().search(data, 0):
+        return
     yield from _tokens(data)
-    for pass_ in (Pass.WORDS, Pass.ANYWHERE, Pass.BLOCKS):
+    for pass_ in (Pass.WORDS, Pass.ANYWHERE):
         yield from _pass(data, pass_)
+    yield from _commands(data)
     yield from assignments.find(data)
 
 
@@ -84,16 +97,31 @@ def _tokens(data: bytes) -> Iterator[Finding]:
     where a match begins takes RE2 milliseconds, as it has to go back through a hundred patterns at once."""
     if not _automaton(Pass.TOKENS).search(data, 0):
         return
-    search = _token_beginnings().search
-    span = search(data, 0)
-    while span:
-        start, end = span
-        last = _TOKEN_SIGNS.match(data, end, start + LONGEST_TOKEN)
-        found = _judged(
-            Pass.TOKENS, data[max(0, start - LEAD_BYTES) : start], data[start : last.end() + 1 if last else end]
-        )
+    spans = list(_token_beginnings().every(data))
+    ends = [start for start, _ in spans[BEGINNINGS_IN_TOKEN:]] + [len(data)] * BEGINNINGS_IN_TOKEN
+    done = 0
+    for (start, end), limit in zip(spans, ends, strict=False):
+        if start < done:
+            continue
+        last = _TOKEN_SIGNS.match(data, end, min(start + LONGEST_TOKEN, limit))
+        piece = data[start : last.end() + 1 if last else end]
+        found = _judged(Pass.TOKENS, data[max(0, start - LEAD_BYTES) : start], piece)
         yield from (Finding(rule, start + first, start + last) for rule, first, last in found)
-        span = search(data, start + found[0][2] if found else end)
+        done = start + found[0][2] if found else end
+
+
+def _commands(data: bytes) -> Iterator[Finding]:
+    """The passwords of command lines. Each command is read up to the next one, the end of its line or a limit, so that
+    a long line of many commands is not gone through for each of them."""
+    if not _automaton(Pass.COMMANDS).search(data, 0):
+        return
+    spans = list(_command_beginnings().every(data))
+    ends = [start for start, _ in spans[1:]] + [len(data)]
+    for (start, end), limit in zip(spans, ends, strict=False):
+        line = data.find(b"\n", end, min(limit, start + LONGEST_COMMAND))
+        piece = data[start : line if line >= 0 else min(limit, start + LONGEST_COMMAND)]
+        for rule, first, last in _judged(Pass.COMMANDS, data[max(0, start - LEAD_BYTES) : start], piece):
+            yield Finding(rule, start + first, start + last, start)
 
 
 def _pass(data: bytes, pass_: Pass) -> Iterator[Finding]:
@@ -104,7 +132,7 @@ def _pass(data: bytes, pass_: Pass) -> Iterator[Finding]:
         start, end = span
         # One more byte, as patterns may look at what follows.
         found = _judged(pass_, data[max(0, start - LEAD_BYTES) : start], data[start : end + 1])
-        yield from (Finding(rule, start + first, start + last) for rule, first, last in found)
+        yield from (Finding(rule, start + first, start + last, start) for rule, first, last in found)
         span = search(data, max(start + 1, found[0][2] + start if found else end))
 
 
@@ -152,7 +180,7 @@ def _outside(found: list[Finding], placeholders: list[tuple[int, int]]) -> list[
     return kept
 
 
-def _merged(found: list[Finding]) -> list[Finding]:
+def merge(found: list[Finding]) -> list[Finding]:
     """Overlapping findings as one, under the more specific rule: those stand earlier in the list."""
     merged: list[Finding] = []
     for finding in sorted(found, key=lambda f: (f.start, -f.end)):
@@ -191,8 +219,26 @@ def _lead_pattern(pass_: Pass) -> str:
 def _automaton(pass_: Pass) -> Pattern:
     """The whole patterns of a pass at once. Of those that fit at a place the longest is given, except of blocks: a
     command reaches to its first password and not to the last one of a long line, or each would go through that line."""
+    return Pattern(_whole_pattern(pass_), pass_ not in (Pass.BLOCKS, Pass.COMMANDS), groups=False)
+
+
+@cache
+def _command_beginnings() -> Pattern:
+    return Pattern("|".join(f"(?:{rule.begins})" for rule in RULES if rule.search is Pass.COMMANDS), groups=False)
+
+
+def _whole_pattern(pass_: Pass) -> str:
     whole = "|".join(f"(?:{rule.pattern})" for rule in RULES if rule.search is pass_)
-    return Pattern(f"{_lead_pattern(pass_)}(?:{whole})", pass_ is not Pass.BLOCKS, groups=False)
+    return f"{_lead_pattern(pass_)}(?:{whole})"
+
+
+@cache
+def _any_automaton() -> Pattern:
+    """All passes at once, to say that a text has nothing of any of them. Blocks and whole commands are left out, as
+    they would give the automaton too many states."""
+    wholes = [_whole_pattern(pass_) for pass_ in (Pass.TOKENS, Pass.WORDS, Pass.ANYWHERE)]
+    begins = [rule.begins for rule in RULES if rule.search is Pass.COMMANDS]
+    return Pattern("|".join(f"(?:{pattern})" for pattern in [*wholes, *begins, WHOLE]), groups=False)
 
 
 @cache
@@ -211,7 +257,11 @@ def _candidates(pass_: Pass, beginning: bytes) -> tuple[Rule, ...]:
 def _could_begin(rule: Rule, words: tuple[bytes, ...], beginning: bytes) -> bool:
     if words:
         return beginning.startswith(words)
-    return bool(rule.before) or rule.search is Pass.BLOCKS or _compiled(rule.begins).match(beginning, 0) is not None
+    return (
+        bool(rule.before)
+        or rule.search in (Pass.BLOCKS, Pass.COMMANDS)
+        or _compiled(rule.begins).match(beginning, 0) is not None
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,21 @@ _SLASHES = rb"\\(?<!\\\\)\\*+"
 """A whole run of backslashes, tried once and not from each of its signs. It begins with the sign itself, for which `re`
 looks much faster than for a place behind something."""
 _COLOUR = re.compile(rb"[\x1b\\](?:(?<=\x1b)|(?<!\\\\)\\*+(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,16}[A-Za-z]")
+_CARET_COLOUR = re.compile(rb"\^\[\[[0-9;?]{0,16}[A-Za-z]")
+_ENTITIES: tuple[Step, ...] = tuple(
+    (re.compile(rb"&" + name + rb";"), instead)
+    for name, instead in (
+        (rb"(?:quot|\#34)", b'"'),
+        (rb"(?:apos|\#0?39)", b"'"),
+        (rb"(?:\#10|\#x[aA])", b"\n"),
+        (rb"lt", b"<"),
+        (rb"gt", b">"),
+        (rb"amp", b"&"),
+    )
+)
+_BREAK = re.compile(rb"<br ?/?>\n?")
+_FRAME = re.compile(rb"(?:[ \t]*\xe2\x94[\x82\x83][ \t]*)?\r?\n[ \t]*\xe2\x94[\x82\x83] ?")
+"""The lines of a box around a text."""
 _RULER = re.compile(rb"\\{16,}")
 """More backslashes than any nesting needs."""
 _CONTINUATION = re.compile(rb"\\(?:\r?\n[ \t]*+|(?<!\\\\)\\\\(?:\\{3})?n[ \t]*+)")
@@ -29,6 +44,9 @@ _ESCAPES: tuple[Step, ...] = tuple(
         (rb"(?:r\\++)?n", b"\n"),
         (rb"t", b"\t"),
         (rb"(?=[\"'/`])", b""),
+        (rb"u000[aA]", b"\n"),
+        (rb"u2192", b"\xe2\x86\x92"),
+        (rb"u2502", b"\xe2\x94\x82"),
         (rb"u003[dD]", b"="),
         (rb"u0026", b"&"),
         (rb"u002[bB]", b"+"),
@@ -71,7 +89,15 @@ def _noise(data: bytes) -> Iterator[Step]:
     if b"\\" in data:
         yield _RULER, b""
         yield _CONTINUATION, b""
-        yield from (step for step in _ESCAPES if b"\\u00" in data or b"u00" not in step[0].pattern)
+        yield from (step for step in _ESCAPES if b"\\u" in data or b"u" not in step[0].pattern)
+    if b"^[[" in data:
+        yield _CARET_COLOUR, b""
+    if b"&" in data and b";" in data:
+        yield from _ENTITIES
+    if b"<br" in data:
+        yield _BREAK, b"\n"
+    if b"\n\xe2\x94" in data or b"\xe2\x94\x82\n" in data:
+        yield _FRAME, b"\n"
 
 
 def _with(data: bytes, steps: Iterator[Step] | list[Step]) -> View | None:

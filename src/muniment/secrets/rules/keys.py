@@ -25,14 +25,16 @@ _HEAD = r"[A-Z][A-Za-z-]+: [^\n\\]*"
 _LINES = rf"{_LINE}(?:{_GAP}{_LINE})*"
 _BEGIN = rf"-{{4,5}} ?BEGIN{_SPACE}{_KEY}"
 _END = rf"(?:{_GAP}{_LAST}){{0,2}}(?:{_GAP})?-{{4,6}} ?END{_SPACE}{_KEY}"
+MARK = rf"-{{4,6}} ?(BEGIN|END){_SPACE}{_KEY}"
+"""The first line of a key and its last."""
 _OUTSIDE = re.compile(r"-{4,6} ?(?:BEGIN|END)[A-Z0-9. _]*-{4,6}|[^A-Za-z0-9+/]")
 _CUT = rf"(?:{_GAP}[A-Za-z0-9+/]{{2,15}}={{1,2}}|{_GAP}[A-Za-z0-9+/=]{{1,15}}[\s\"'`]*(?:\z|\.\.\.|\xe2\x80\xa6))?"
 """Where the listing ends in the middle of a line."""
 _START = r"(?:\A|[^A-Za-z0-9+/])\+?"
 _FIRST = (
     r"(?:b3BlbnNzaC1rZXktdjE"  # OpenSSH
-    r"|MII[A-P][A-Za-z0-9+/][AQgw]IBA(?:AK[BC]|D[AB][A-Z])"  # RSA, DSA; any in PKCS 8
-    r"|MHcCAQEEI|MIGkAgEBBD|MIHcAgEBBE|MI(?:GH|G2|Hu)AgEAM|MC4CAQAwBQYDK2V|MEcCAQAwBQYDK2V"  # curves
+    r"|MII[A-P][A-Za-z0-9+/][AQgw]IBA(?:AK[BC]|AJ[BChi]|D[AB][A-Z])"  # RSA, DSA; any in PKCS 8
+    r"|MH[cQ]CAQEEI|MIGkAgEBBD|MIHcAgEBBE|MI(?:GH|GE|G2|Hu)AgEAM|MC4CAQAwBQYDK2V|MEcCAQAwBQYDK2V"  # curves
     r"|MI[A-Za-z0-9+/]{6,8}(?:BgkqhkiG9w0BBQ0|YJKoZIhvcNAQUN|GCSqGSIb3DQEFD))"  # encrypted
 )
 
@@ -40,7 +42,7 @@ _WHOLE = rf"{_BEGIN}(?:{_GAP}{_HEAD})*{_GAP}{_LINES}(?:{_END}|{_CUT})"
 _HEADLESS = rf"{_FIRST}[A-Za-z0-9+/]*={{0,2}}(?:{_GAP}{_LINE})*(?:{_END}|{_CUT})"
 
 
-def _is_key(secret: str, name: str) -> bool:
+def is_key(secret: str, name: str) -> bool:
     """Not the dots or the word `example` that manuals print between the first line and the last."""
     return not judge.is_placeholder(_OUTSIDE.sub("", secret)[:64])
 
@@ -51,14 +53,14 @@ KEYS: tuple[Rule, ...] = (
         "PEM, OpenSSH, PGP",
         rf"(?:({_WHOLE})|{_START}({_LINES}{_END})|{_START}({_HEADLESS}))",
         "",
-        _is_key,
+        is_key,
     ),
     block(
         "putty-key",
         "PuTTY",
         r"Private-Lines: [0-9]",
         rf"[0-9]{{0,3}}(?:{_GAP})({_LINES}(?:\s+[A-Za-z0-9+/]{{2,15}}={{1,2}})?)",
-        _is_key,
+        is_key,
     ),
     block(
         "ansible-vault",
