@@ -112,7 +112,11 @@ class Inscription:
         self.problems += writer.problems
 
     def _refuse_other(self) -> None:
-        """Two sessions must not occupy one path: a document of another one stays, and all beside it."""
+        """Two sessions must not occupy one path: a document of another one stays, and all beside it.
+
+        Beside evidence of this session it is no other one's: its id was damaged or changed, and it is kept aside."""
+        if evidence.exists(self.current.evidence):
+            return
         if other := page.other_session(self.current.document, self.found.session_id):
             told = f"{self.current.document} is the document of another session, {other}"
             raise Conflict(told, "move it away, or give it back the session_id that its file is named after")
@@ -246,7 +250,10 @@ class Inscription:
 
     def _edited(self, shelf: Shelf, progress: Progress) -> bool:
         """A document that is not what the index knows is written anew from the evidence."""
-        return page.body_bytes(shelf.document) != progress.whole_body_bytes or page.is_edited(shelf.document)
+        path = shelf.document
+        if page.body_bytes(path) != progress.whole_body_bytes or page.is_edited(path):
+            return True
+        return shelf is self.shelf and page.other_session(path, self.found.session_id) is not None
 
     def _keep_edited(self, shelf: Shelf) -> None:
         """What somebody wrote, here or with another program, is kept aside before a document is written anew.
