@@ -12,7 +12,6 @@ from muniment.archive import Archive
 from muniment.inscribe import Outcome
 from muniment.surfaces.cli.inscribe import command
 from tests.builder import conversation
-from tests.conftest import tree
 
 Inscribe = Callable[..., list[Outcome]]
 
