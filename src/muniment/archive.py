@@ -168,7 +168,10 @@ class Archive:
             return known.short_ids(wanted)
 
     def shelf(self, session: Listed) -> Shelf:
-        return self.layout.shelf(session.agent_id, session.session_id)
+        """Where the files of a session lie. A move that was cut off may have left them in another bucket than the
+        index says, until the next run brings it to its end."""
+        shelf = self.layout.shelf(session.agent_id, session.session_id)
+        return shelf if shelf.folder.exists() else self.layout.find_shelf(session.session_id) or shelf
 
     def facts(self, session: Listed) -> tuple[Facts, dict[str, Facts]]:
         """What is known of a session and of its subagents."""

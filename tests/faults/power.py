@@ -103,8 +103,9 @@ class Work:
     def fork(self) -> Iterator[Ack]:
         """A session is given back under a new id; that one goes on from the other is noted here and nowhere else."""
         new = str(uuid.uuid4())
-        self.archive.restore(self._first_id(), Target(to=self.home.parent / new, move=Move(session_id=new)))
-        yield {"do": "fork", "number": self._first(), "value": new}
+        *_, last = self.archive.restore(self._first_id(), Target(to=self.home.parent / new, move=Move(session_id=new)))
+        if not last.note:  # else it says that it could not be noted, because the disk has stopped by now
+            yield {"do": "fork", "number": self._first(), "value": new}
 
     def repair(self) -> Iterator[Ack]:
         """The index is damaged on the disk, and built anew."""

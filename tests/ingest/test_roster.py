@@ -11,6 +11,7 @@ from muniment import moving
 from muniment.archive import Archive
 from muniment.errors import Ambiguous, NotFound
 from muniment.ingest.planning import Choice
+from muniment.restore import Target
 from muniment.search import Query
 from muniment.store import edits, page, roster
 from muniment.store.pulse import Pulse
@@ -144,6 +145,8 @@ def test_a_move_that_was_cut_off_is_brought_to_its_end(
     with pytest.raises(KeyboardInterrupt):
         archive.move(session.id)
     monkeypatch.undo()
+    assert len(list(archive.rounds(archive.session(session.id)))) == 4, "nothing is out of reach until then"
+    assert archive.restore(session.id, Target(to=home.parent / "back"))
     put(home, "two")
     archive.inscribe() if by == "inscribe" else archive.reindex()
     row = archive.session(session.id)

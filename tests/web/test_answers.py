@@ -12,8 +12,7 @@ import pytest
 from starlette.routing import Route
 
 from muniment.archive import Archive
-from muniment.model.engagements import METHODS, PHASES
-from muniment.search.query import OPEN_PHASES
+from muniment.model.engagements import METHODS, OPEN_PHASES, PHASES
 from muniment.store.layout import Layout
 from muniment.surfaces.web import app, describe
 from muniment.surfaces.web.keys import Keys

@@ -19,6 +19,7 @@ from muniment.context.parts import Part, Quote, Section
 from muniment.context.slices import one_word
 from muniment.model import codec
 from muniment.model.controls import escape_json, plain
+from muniment.model.words import many
 
 HASH_DIGITS = 12
 CODE_LETTERS = 12
@@ -241,15 +242,11 @@ def _told(account: Account) -> str:
     kinds = ("full", "clipped", "gist", "references", "omitted")
     held = ", ".join(f"{getattr(account, kind)} {kind}" for kind in kinds if getattr(account, kind))
     rest = [f"{account.abandoned} of the omitted were rewound"] if account.abandoned else []
-    rest += [f"{_many(account.sessions_omitted, 'session')} had no room"] if account.sessions_omitted else []
-    rest += [f"{_many(account.items_omitted, 'item')} had no room"] if account.items_omitted else []
-    secrets = "secrets are left in" if account.redacted is None else f"{_many(account.redacted, 'secret')} redacted"
+    rest += [f"{many(account.sessions_omitted, 'session')} had no room"] if account.sessions_omitted else []
+    rest += [f"{many(account.items_omitted, 'item')} had no room"] if account.items_omitted else []
+    secrets = "secrets are left in" if account.redacted is None else f"{many(account.redacted, 'secret')} redacted"
     more = "".join(f"; {words}" for words in (*rest, secrets))
     return (
         f"Policy {account.policy}, {account.tokens} of {account.budget} tokens."
-        f" {_many(account.sessions, 'session')}, {_many(account.rounds, 'round')}: {held or 'none'}{more}."
+        f" {many(account.sessions, 'session')}, {many(account.rounds, 'round')}: {held or 'none'}{more}."
     )
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -15,12 +15,11 @@ from muniment.context.loading import Loaded
 from muniment.context.parts import Part, Quote, Quoted, Section, on_one_line
 from muniment.context.slices import best, whole_words
 from muniment.model import Text
-from muniment.model.engagements import KeptEngagement
+from muniment.model.engagements import OPEN_PHASES, KeptEngagement
 from muniment.model.words import many, numbered
 
 _TITLE_CHARS = 160
 _NOTE_CHARS = 300
-_OPEN = ("blocked", "in-progress", "started", "handed-off")
 _SCRATCH = ("/tmp/", "/scratchpad/", "/.claude/plans/", "/Temp/", "/var/folders/")
 """Where agents keep working papers; such files are no part of the work."""
 
@@ -49,7 +48,7 @@ def engagements(loaded: Loaded) -> list[Part]:
     """What it was understood as: what is still open first, then the latest."""
     known = loaded.understood.engagements if loaded.understood else ()
     own = [e for e in known if any(a <= n <= b for a, b in e.turn_ranges for n in loaded.scope.rounds)]
-    own.sort(key=lambda e: (e.phase not in _OPEN, -e.span[1]))
+    own.sort(key=lambda e: (e.phase not in OPEN_PHASES, -e.span[1]))
     return [part for one in own for part in _engagement(loaded, one)]
 
 

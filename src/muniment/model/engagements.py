@@ -18,6 +18,8 @@ Phase = Literal["started", "in-progress", "blocked", "completed", "abandoned", "
 
 METHODS: tuple[str, ...] = get_args(Method)
 PHASES: tuple[str, ...] = get_args(Phase)
+OPEN_PHASES: tuple[Phase, ...] = ("started", "in-progress", "blocked", "handed-off")
+"""Phases in which somebody has to go on."""
 
 
 class Engagement(Struct, frozen=True, kw_only=True):

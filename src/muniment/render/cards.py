@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from muniment.model.engagements import METHODS, KeptEngagement
+from muniment.model.words import many
 from muniment.render.blocks import words
 
 
@@ -28,12 +29,9 @@ def _left(engagement: KeptEngagement, folded: bool) -> str:
     lists = _list("Decided", decided) + _list("Next", steps)
     if not lists or not folded:
         return lists
-    counts = ", ".join(filter(None, (_many(len(decided), "decision"), _many(len(steps), "next step"))))
+    counted = ((len(decided), "decision"), (len(steps), "next step"))
+    counts = ", ".join(many(count, noun) for count, noun in counted if count)
     return f"<details><summary>{counts}</summary>{lists}</details>"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}" if count else ""
 
 
 def method(engagement: KeptEngagement) -> str:

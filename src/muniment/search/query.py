@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from muniment.errors import MunimentError
 from muniment.model import codec, projects
+from muniment.model.engagements import OPEN_PHASES
 from muniment.store.index import Index
 from muniment.store.rows import fit
 from muniment.store.terms import fold
@@ -31,7 +32,6 @@ KINDS = {
 }
 """What can be searched in, by the name a person gives it."""
 
-OPEN_PHASES = ("started", "in-progress", "blocked", "handed-off")
 
 Choice = str | tuple[str, ...] | None
 """One value, or several of which any may hold."""

@@ -259,6 +259,11 @@ class Layout(Struct, frozen=True, dict=True):
             raise StoreError(f"{session_id!r} is no session id")
         return Shelf(f"{self.sessions}/{session_folder(agent_id, session_id)}")
 
+    def find_shelf(self, session_id: str) -> Shelf | None:
+        """The shelf of a session in whatever bucket it lies."""
+        found = (agent_id for agent_id, id_ in self.shelved() if id_ == session_id)
+        return next((self.shelf(agent_id, session_id) for agent_id in found), None)
+
     def unseen_shelf(self, session_id: str) -> Shelf:
         """Where a session is put together that is in no bucket yet."""
         return Shelf(f"{self.unseen}/{session_id}", unseen=True)

@@ -1,6 +1,6 @@
 // One thing on the timeline and in the list: an engagement, or a session as a whole.
 
-import type { Engagements, Sessions } from "./types";
+import { OPEN_PHASES, type Engagements, type Sessions } from "./types";
 import type { Facet, Filters } from "./view";
 
 export interface Entry {
@@ -28,11 +28,9 @@ export interface Entry {
   projects: string[];
 }
 
-export const OPEN_PHASES = new Set(["started", "in-progress", "blocked", "handed-off"]);
-
 /** Left open: work that was not finished, or that named what comes next. */
 export function isOpen(entry: Entry): boolean {
-  return OPEN_PHASES.has(entry.phase) || entry.steps.length > 0;
+  return OPEN_PHASES.includes(entry.phase) || entry.steps.length > 0;
 }
 
 export interface Everything {

@@ -1,5 +1,7 @@
 // Made by `make docs` from muniment.viewing.shapes; not to be edited.
 
+export const OPEN_PHASES: readonly string[] = ["started", "in-progress", "blocked", "handed-off"]
+
 /** What every refused request is told, unless it comes from where nobody should ask: then the body is empty. */
 export interface Failure {
   error: string

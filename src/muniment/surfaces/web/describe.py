@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from msgspec import Struct, structs
 
+from muniment.model.engagements import OPEN_PHASES
 from muniment.viewing import shapes
 
 _PLAIN: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
@@ -32,7 +33,8 @@ def document(page: str) -> str:
 def module() -> str:
     """The types of the page, as a module."""
     interfaces = typescript().replace("\ninterface ", "\nexport interface ")
-    return f"// Made by `make docs` from {shapes.__name__}; not to be edited.\n\n{interfaces}"
+    phases = f"export const OPEN_PHASES: readonly string[] = {list(OPEN_PHASES)}\n".replace("'", '"')
+    return f"// Made by `make docs` from {shapes.__name__}; not to be edited.\n\n{phases}\n{interfaces}"
 
 
 def typescript() -> str:
