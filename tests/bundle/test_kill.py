@@ -16,7 +16,7 @@ from tests.faults.world import Tree, copy, done, kill, large, run, small, start
 
 KILLS = int(os.environ.get("MUNIMENT_KILLS", "4"))
 LAGS = re.compile(
-    "differs? from the evidence|differs? from (the|its) rounds|differs from the index|does not know it|missing"
+    "differs? from the evidence|differs? from (the|its) rounds|differs from the index|does not know|missing"
 )
 SAID = ("engagements.jsonl", "edits.jsonl", "agent-roster.jsonl")
 
