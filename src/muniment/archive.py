@@ -21,7 +21,6 @@ from muniment import (
     batch,
     before,
     config,
-    doctor,
     export,
     files,
     moving,
@@ -48,7 +47,7 @@ from muniment.store.rows import fit
 from muniment.store.session_table import Listed
 
 if TYPE_CHECKING:  # what the methods that need them import: others start sooner without
-    from muniment import budget, check, instructions, lineage
+    from muniment import budget, check, doctor, instructions, lineage
     from muniment.bundle import Packed, Placed
     from muniment.context import Pack
     from muniment.context import Request as Wanted
@@ -426,6 +425,8 @@ class Archive:
 
     def doctor(self, thorough: bool = False) -> doctor.Diagnosis:
         """What is at risk on this machine and in this archive; damage and secrets are looked for if asked for."""
+        from muniment import doctor
+
         found = self.find()
         with files.noting_refused(self.unreadable):
             return doctor.diagnose(self.layout, found, self.env, self.unreadable, thorough)

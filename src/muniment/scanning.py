@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 
 from msgspec import Struct
 
@@ -47,6 +46,8 @@ def revision(row: Listed) -> str:
 
 @cache
 def _rules() -> str:
+    from importlib.metadata import version  # slow to import, and most commands never ask for this
+
     told = "\n".join(f"{rule.id} {rule.pattern} {rule.search.value}" for rule in RULES)
     return hashlib.sha256(f"{version('muniment')}\n{told}".encode()).hexdigest()[:12]
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from muniment.sources.places import Places
 
@@ -40,11 +40,20 @@ class Home(Struct, frozen=True):
     """Folders in which nobody but the agent puts files: a name alone makes no transcript there."""
     outputs: tuple[tuple[str, str], ...] = ()
     """Folders that hold no transcripts, each with what lies beside it, so that it is known in a renamed home too."""
+    marks: frozenset[str] = frozenset()
+    """Names of folders without which a path is of no concern here; follows from the fields above."""
+
+    def __post_init__(self) -> None:
+        # Every agent is asked about every file, and nearly all lie elsewhere: one comparison of sets answers those.
+        names = (self.folder.rpartition("/")[2], *(name for name, _ in self.outputs))
+        structs.force_setattr(self, "marks", frozenset(names))
 
     def has_side_file(self, path: Path) -> bool:
         """Return whether a file lies in a home of this agent, or in a folder of outputs, and is no transcript."""
         parts = path.parts
-        if any(name in parts for name, _ in self.outputs) and self._is_output(path):
+        if self.marks.isdisjoint(parts):
+            return False
+        if self.outputs and self._is_output(path):
             return True
         return any(not self._may_be_transcript(below) for below in self._below_homes(parts))
 
@@ -58,8 +67,6 @@ class Home(Struct, frozen=True):
     def _below_homes(self, parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         """Return the parts of a file's name below every home that it lies in."""
         names = tuple(self.folder.split("/"))
-        if names[-1] not in parts:
-            return
         for at in range(len(names), len(parts)):
             if parts[at - len(names) : at] == names and self._is_home(Path(*parts[:at])):
                 yield parts[at:]
