@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from muniment.secrets import assignments, find, scan
+from muniment.secrets import assignments, find, listings, scan
 from muniment.secrets.pattern import Pattern
 from tests.secrets.vectors import KINDS, LINES, plant
 
@@ -121,6 +121,12 @@ def test_many_secrets_in_one_code_have_their_places(work: dict[str, int]) -> Non
     said = [base64.b64decode(code[f.start : f.end]).decode() for f in found]
     assert all(any(part[3:-3] in line for line in lines) for part in said)
     assert work["bytes"] <= MOST_PASSES * len(code)
+
+
+def test_marks_without_room_for_a_key_cost_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "_line_pattern", lambda *_: pytest.fail("a pattern was made for nothing"))
+    for mark in ("BEGIN", "END"):
+        assert find(f"-----{mark} PRIVATE KEY-----\n" * 1000) == []
 
 
 def test_a_text_of_secrets_costs_its_secrets(work: dict[str, int]) -> None:

@@ -58,7 +58,7 @@ def _find_below(data: bytes, mark: re.Match[bytes], limit: int) -> Iterator[Find
     """Yield what of a key follows its first line; the listing ended before the last."""
     end = data.find(b"\n", mark.end(), limit)
     region = data[end + 1 : min(limit, end + LONGEST_KEY)] if end >= 0 else b""
-    size = _measure(_line_pattern(data, mark), region.splitlines(keepends=True))
+    size = _measure(data, mark, region.splitlines(keepends=True)) if len(region) >= FEWEST_SIGNS else 0
     if size:
         yield Finding(_RULE, mark.start(), end + 1 + size)
 
@@ -67,7 +67,7 @@ def _find_above(data: bytes, mark: re.Match[bytes], limit: int) -> Iterator[Find
     """Yield what of a key stands above its last line; the listing began behind the first."""
     end = data.rfind(b"\n", limit, mark.start()) + 1
     region = data[max(limit, end - LONGEST_KEY) : end]
-    size = _measure(_line_pattern(data, mark), reversed(region.splitlines(keepends=True)))
+    size = _measure(data, mark, reversed(region.splitlines(keepends=True))) if len(region) >= FEWEST_SIGNS else 0
     if size:
         yield Finding(_RULE, end - size, mark.end())
 
@@ -80,8 +80,9 @@ def _line_pattern(data: bytes, mark: re.Match[bytes]) -> re.Pattern[bytes]:
     return re.compile(pattern + b"(" + _BODY + b")" + _REST)
 
 
-def _measure(pattern: re.Pattern[bytes], lines: Iterable[bytes]) -> int:
+def _measure(data: bytes, mark: re.Match[bytes], lines: Iterable[bytes]) -> int:
     """Return the bytes of the lines that belong to the key; none if no line has enough signs."""
+    pattern = _line_pattern(data, mark)
     size = signs = 0
     for line in lines:
         found = pattern.match(line.rstrip(b"\r\n"))
