@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -123,10 +124,18 @@ def test_many_secrets_in_one_code_have_their_places(work: dict[str, int]) -> Non
     assert work["bytes"] <= MOST_PASSES * len(code)
 
 
-def test_marks_without_room_for_a_key_cost_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listings, "_line_pattern", lambda *_: pytest.fail("a pattern was made for nothing"))
+def test_marks_without_room_for_a_key_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "_measure", lambda *_: pytest.fail("lines were looked at for nothing"))
     for mark in ("BEGIN", "END"):
         assert find(f"-----{mark} PRIVATE KEY-----\n" * 1000) == []
+
+
+def test_no_pattern_is_made_of_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another prefix before every mark would cost a compilation each."""
+    find("-----BEGIN PRIVATE KEY-----\n")
+    monkeypatch.setattr(re, "compile", lambda *_: pytest.fail("a pattern was compiled"))
+    body = "".join(_random.choices(KINDS["b64"], k=64))
+    assert len(find("".join(f"{name}: -----BEGIN PRIVATE KEY-----\n{name}: {body}\n\n" for name in ("ab", "cd")))) == 2
 
 
 def test_a_text_of_secrets_costs_its_secrets(work: dict[str, int]) -> None:

@@ -24,9 +24,13 @@ _RULE = KEYS[0]
 _MARK = re.compile(MARK.encode("ascii"))
 _SIGNS = re.compile(rb"[A-Za-z0-9+/=]{16,}")
 _NUMBERS = re.compile(rb"[0-9]+")
-_SPACES = re.compile(rb"(?:\\ )+")
-_REST = rb"[^A-Za-z0-9+/=\n]{0,12}$"
-_BODY = rb"(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z-]+: [^\n]*|=?[A-Za-z0-9+/]{1,15}={0,2}(?=[^A-Za-z0-9+/=\n]*$)|)"
+_SPACES = re.compile(rb"\s+")
+_PIECES = re.compile(rb"[0-9]+| +|[^0-9 ]+")
+_LINE = re.compile(
+    rb"([A-Za-z0-9+/]{16,}={0,2}|[A-Za-z-]+: [^\n]*|=?[A-Za-z0-9+/]{1,15}={0,2}(?=[^A-Za-z0-9+/=\n]*$)|)"
+    rb"[^A-Za-z0-9+/=\n]{0,12}$"
+)
+"""A line of a key, or one of its headers, and what may stand behind it."""
 
 
 def find(data: bytes) -> Iterator[Finding]:
@@ -72,22 +76,39 @@ def _find_above(data: bytes, mark: re.Match[bytes], limit: int) -> Iterator[Find
         yield Finding(_RULE, end - size, mark.end())
 
 
-def _line_pattern(data: bytes, mark: re.Match[bytes]) -> re.Pattern[bytes]:
-    """Return the pattern of the lines of a listing: what stands before its mark, with any numbers, then a line."""
-    start = data.rfind(b"\n", max(0, mark.start() - LONGEST_PREFIX), mark.start()) + 1
-    prefix = data[max(start, mark.start() - LONGEST_PREFIX) : mark.start()]
-    pattern = _SPACES.sub(rb"\\s+", _NUMBERS.sub(b"[0-9]+", re.escape(prefix)))
-    return re.compile(pattern + b"(" + _BODY + b")" + _REST)
-
-
 def _measure(data: bytes, mark: re.Match[bytes], lines: Iterable[bytes]) -> int:
     """Return the bytes of the lines that belong to the key; none if no line has enough signs."""
-    pattern = _line_pattern(data, mark)
+    prefix = _split_prefix(data, mark)
     size = signs = 0
     for line in lines:
-        found = pattern.match(line.rstrip(b"\r\n"))
+        text = line.rstrip(b"\r\n")
+        at = _find_body(prefix, text)
+        found = _LINE.match(text, at) if at is not None else None
         if not found:
             break
         size += len(line)
         signs += len(found[1])
     return size if signs >= FEWEST_SIGNS else 0
+
+
+def _split_prefix(data: bytes, mark: re.Match[bytes]) -> list[bytes]:
+    """Return what stands before a mark on its line: numbers, spaces and the rest of it, in order."""
+    start = data.rfind(b"\n", max(0, mark.start() - LONGEST_PREFIX), mark.start()) + 1
+    return _PIECES.findall(data, max(start, mark.start() - LONGEST_PREFIX), mark.start())
+
+
+def _find_body(prefix: list[bytes], line: bytes) -> int | None:
+    """Return where the prefix of a listing ends on a line, with any numbers and spaces; None if it is not there.
+
+    No pattern is made of the prefix: a text may have another before every mark, and each would cost a compilation."""
+    at = 0
+    for piece in prefix:
+        alike = _NUMBERS if piece.isdigit() else _SPACES if piece.startswith(b" ") else None
+        found = alike.match(line, at) if alike else None
+        if found:
+            at = found.end()
+        elif alike is None and line.startswith(piece, at):
+            at += len(piece)
+        else:
+            return None
+    return at
