@@ -54,7 +54,7 @@ def understand(muniment: Path, tree: Tree, work: Path, quick: bool) -> Understan
         world = World(work / "watched", WATCHED // 10 if quick else WATCHED)
         with world.watched():
             pass  # everything is inscribed and ingested
-        rest = idle(world, 5 if quick else 80)
+        rest = idle(world, 5 if quick else 20)
         work_ = latency(world)
         return Understanding(tree, inscribing, ingesting, found, rest, work_, memory(world, 200 if quick else 2000))
     finally:

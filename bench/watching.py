@@ -153,8 +153,8 @@ def latency(world: World, appends: int = 20, pause: float = 0.7) -> Latency:
     return Latency(len(world.paths), seconds)
 
 
-def idle(world: World, seconds: float = 80) -> Idle:
-    """Processor time of a watch that has caught up and hears nothing, over two turns of its work in the background."""
+def idle(world: World, seconds: float = 20) -> Idle:
+    """Processor time of a watch that has caught up and hears nothing."""
     with world.watched() as watch:
         time.sleep(2)
         before, began = cpu_seconds(watch.pid), time.perf_counter()
@@ -203,7 +203,7 @@ def main() -> None:
         world = World(root, 1000 if quick else 10_000)
         with world.watched():
             pass  # everything is inscribed and ingested
-        print(idle(world, 5 if quick else 80), flush=True)
+        print(idle(world, 5 if quick else 20), flush=True)
         print(latency(world, 5 if quick else 20), flush=True)
         print(memory(world, 200 if quick else 2000), flush=True)
     finally:
